@@ -13,10 +13,11 @@
 #include <string.h>
 
 static const struct stored_fields *const all_fields[] = {
-    &commit_fields,        &device_fields,     &run_device_fields,  &run_fields,
-    &run_toolchain_fields, &run_end_fields,    &measurement_fields, &prediction_fields,
-    &verdict_fields,       &study_fields,      &self_test_fields,   &link_fields,
-    &metric_fields,        &build_fields,      &epoch_fields,       &event_fields,
+    &commit_fields,        &device_fields,     &run_device_fields, &run_fields,
+    &run_toolchain_fields, &run_end_fields,    &result_fields,     &measurement_fields,
+    &prediction_fields,    &verdict_fields,    &study_fields,      &self_test_fields,
+    &link_fields,          &metric_fields,     &build_fields,      &epoch_fields,
+    &profile_fields,       &figure_fields,     &unbuilt_fields,    &event_fields,
     &event_change_fields,  &event_entry_fields};
 
 static struct cell real_cell(double value)
@@ -251,6 +252,19 @@ const struct stored_field *fields_read(void *thing, const struct stored_fields *
     return NULL;
 }
 
+const struct stored_field *fields_read_list(void *thing, const struct stored_fields *fields,
+                                            const struct node *list, struct arena *arena)
+{
+    const struct node *at = list && list->type == NODE_ARRAY ? list->children : NULL;
+    for (size_t i = 0; i < fields->count; i++) {
+        const struct stored_field *field = &fields->items[i];
+        if (!read_field(thing, field, at, is_later(fields, field), arena))
+            return field;
+        at = at ? at->next : NULL;
+    }
+    return NULL;
+}
+
 bool field_read(void *thing, const struct stored_field *field, const char *cell)
 {
     double value;
@@ -396,7 +410,6 @@ static const struct ranged_column columns[] = {
     {"measurements", "clock_hz", A_CLOCK, NULL},
     {"measurements", "samples", A_COUNT, NULL},
     {"results", "pairs", A_COUNT, NULL},
-    {"profiles", "measured_s", A_TIME, NULL},
     {"figures", "value", A_NUMBER, NULL},
     {"epochs", "level", A_NUMBER, NULL},
     {"predictions", "made_s", A_TIME, NULL},

@@ -115,7 +115,40 @@ double node_value(const struct node *node);
 #define FIELD_EQUALS(column, name, type, ...) " AND x." FIELD_COLUMN(column, type) " IS ?"
 
 // Tables of structs of this room; their lists stand beside the structs.
-extern const struct stored_fields build_fields, epoch_fields;
+extern const struct stored_fields build_fields, epoch_fields, profile_fields, figure_fields,
+    unbuilt_fields;
+
+// A calibrated profile of a device, and each of its figures (model/gpu.h).
+struct stored_profile {
+    const char *name;
+    int64_t measured_s;
+};
+#define PROFILE_FIELDS(F)                                                                          \
+    F(name, "name", TEXT, name, "", FIELD_ANY, 1)                                                  \
+    F(measured_s, "measured_s", TIME, measured_s, "s", FIELD_TIMES, 1)
+struct stored_figure {
+    const char *name; // its key
+    double value;
+    const char *source;
+};
+#define FIGURE_FIELDS(F)                                                                           \
+    F(name, "name", TEXT, name, "", FIELD_ANY, 1)                                                  \
+    F(value, "value", REAL, value, "", FIELD_ANY, 1)                                               \
+    F(source, "source", TEXT, source, "", FIELD_ANY, 1)
+
+// Why a commit does not build (struct build_failure). Its errors are one text, a line each: file,
+// line and what was said, with tabs between; none of the three holds a tab or a newline.
+struct unbuilt {
+    const char *reason, *log, *errors;
+};
+#define UNBUILT_FIELDS(F)                                                                          \
+    F(reason, "reason", TEXT, reason, "", FIELD_ANY, 9)                                            \
+    F(log_path, "log", TEXT, log, "", FIELD_ANY, 9)                                                \
+    F(errors, "errors", TEXT, errors, "", FIELD_ANY, 9)
+// The texts of the failure are borrowed; the errors are in the arena.
+struct unbuilt unbuilt_of(const struct build_failure *failure, struct arena *arena);
+// Reads it back; false: its errors are no such text.
+bool unbuilt_failure(struct build_failure *out, const struct unbuilt *unbuilt, struct arena *arena);
 
 enum { FIELD_CELLS = 10 + FIELDS_MOST }; // room for a row's keys and its fields
 
@@ -145,6 +178,10 @@ int fields_replace(struct store *store, enum statement drop, enum statement add,
 // are borrowed from the nodes.
 const struct stored_field *fields_read(void *thing, const struct stored_fields *fields,
                                        const struct node *node, struct arena *arena);
+
+// As fields_read(), from the elements of a JSON array, which have the order of the fields.
+const struct stored_field *fields_read_list(void *thing, const struct stored_fields *fields,
+                                            const struct node *list, struct arena *arena);
 
 // Reads a cell of a table into the field; false: the cell is empty, or not as it has to be.
 bool field_read(void *thing, const struct stored_field *field, const char *cell);
@@ -188,12 +225,6 @@ int load_build(struct build_record *out, struct store *store, int64_t key, struc
 
 // Whether the verdicts of a study add up to its gates.
 bool study_sound(const struct study_result *study);
-
-// The errors of a commit that does not build, as the store and the exchange hold them. The caller
-// frees.
-char *unbuilt_errors_text(const struct build_failure *failure);
-// Reads such a text back; false: it is none.
-bool unbuilt_errors_parse(struct build_failure *out, const char *text, struct arena *arena);
 
 // ==== found by content ====
 

@@ -10,14 +10,26 @@
 
 // ---- calibrated profiles, and the copy of the accepted epochs ----
 
+#define F(...) FIELD_ITEM(stored_profile, __VA_ARGS__)
+STORED_FIELDS(profile, "profiles", PROFILE_FIELDS(F));
+#undef F
+#define F(...) FIELD_ITEM(stored_figure, __VA_ARGS__)
+STORED_FIELDS(figure, "figures", FIGURE_FIELDS(F));
+#undef F
+
 int save_profile(struct store *store, const struct device *device, const struct gpu *gpu,
                  int64_t measured_s, struct error *err)
 {
     struct gpu copy = *gpu; // gpu_figure() gives access to change
+    const struct stored_profile row = {gpu->name, measured_s};
+    struct cell cells[FIELD_CELLS];
+    size_t count = 1;
     int64_t device_key, profile;
-    if (content_device(&device_key, store, device, err) ||
-        statement_key_of(&profile, store, err, SQL_FIND_PROFILE, 3, SQL_ADD_PROFILE,
-                         CELLS(INT(device_key), INT(measured_s), TEXT(gpu->name))))
+    if (content_device(&device_key, store, device, err))
+        return -1;
+    cells[0] = INT(device_key);
+    if (fields_cells(cells, &count, store, &profile_fields, &row, err) ||
+        statement_key_of(&profile, store, err, SQL_FIND_PROFILE, 3, SQL_ADD_PROFILE, cells, count))
         return -1;
     for (size_t i = 0; i < gpu_figure_count(); i++) {
         const char *key = gpu_figure_key(i);
@@ -27,9 +39,8 @@ int save_profile(struct store *store, const struct device *device, const struct 
         if (!(figure->value > 0 && isfinite(figure->value)))
             return error_set(err, "profile %s: calibrated %s is %g; not stored", gpu->name, key,
                              figure->value);
-        if (statement_run(
-                store, err, SQL_PUT_FIGURE,
-                CELLS(INT(profile), TEXT(key), REAL(figure->value), TEXT(figure->source))))
+        const struct stored_figure stored = {key, figure->value, figure->source};
+        if (fields_run(store, SQL_PUT_FIGURE, CELLS(INT(profile)), &figure_fields, &stored, err))
             return -1;
     }
     return 0;
@@ -46,17 +57,18 @@ int store_save_profile(struct store *store, const struct device *device, const s
 static int load_figures(struct gpu *gpu, struct store *store, int64_t profile, struct arena *arena,
                         struct error *err)
 {
-    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_FIGURES, CELLS(INT(profile)));
-    int status;
-    while ((status = statement_step(store, row, err)) > 0) {
-        const char *key = (const char *)sqlite3_column_text(row, 0);
-        double value = row_real(row, 1);
-        struct figure *figure = key ? gpu_figure(gpu, key) : NULL;
+    struct stored_figure *stored = NULL;
+    size_t count = 0;
+    if (fields_list(&stored, &count, sizeof(*stored), store, SQL_LOAD_FIGURES, profile,
+                    &figure_fields, arena, err))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        struct figure *figure = gpu_figure(gpu, stored[i].name);
         // A figure of another version is not ours to use; a senseless value is nobody's.
-        if (figure && value > 0 && isfinite(value))
-            *figure = (struct figure){value, ORIGIN_CALIBRATED, row_text(row, 2, arena)};
+        if (figure && stored[i].value > 0 && isfinite(stored[i].value))
+            *figure = (struct figure){stored[i].value, ORIGIN_CALIBRATED, stored[i].source};
     }
-    return status;
+    return 0;
 }
 
 int store_load_profile(struct gpu *out, bool *found, struct store *store, const char *device_uuid,
@@ -70,10 +82,12 @@ int store_load_profile(struct gpu *out, bool *found, struct store *store, const 
             *found = false;
         return status;
     }
+    struct stored_profile stored;
     int64_t profile = row_int(row, 0);
-    gpu.name = row_text(row, 1, arena);
+    status = fields_load(&stored, &profile_fields, store, row, 1, arena, err);
     sqlite3_reset(row);
-    if (load_figures(&gpu, store, profile, arena, err))
+    gpu.name = stored.name;
+    if (status || load_figures(&gpu, store, profile, arena, err))
         return -1;
     *out = gpu;
     *found = true;

@@ -19,6 +19,8 @@
 // whole merge. Nothing of ours is rewritten but what is allowed to: unknown traits, and runs that
 // are not finished here. A run that is finished here is known: nothing of the shard is added to it,
 // and a shard that says something else of it is refused below.
+// A statement reads best as it is laid out here.
+// clang-format off
 static const char *const merge_steps[] = {
     // ---- things by name ----
     "INSERT INTO main.texts (text) SELECT text FROM shard.texts WHERE true "
@@ -26,39 +28,25 @@ static const char *const merge_steps[] = {
     "CREATE TEMP TABLE map_text (theirs INTEGER PRIMARY KEY, ours INTEGER)",
     "INSERT INTO map_text SELECT s.text_key, m.text_key FROM shard.texts s "
     "CROSS JOIN main.texts m ON m.text = s.text",
-    "INSERT INTO main.commits (order_s" COMMIT_FIELDS(
-        FIELD_COLUMNS) ") SELECT x.order_s" COMMIT_FIELDS(FIELD_MERGES) " FROM "
-                                                                        "shard."
-                                                                        "commits x "
-                                                                        "WHERE "
-                                                                        "true ON "
-                                                                        "CONFLICT "
-                                                                        "(commit_"
-                                                                        "id) DO "
-                                                                        "NOTHING",
+    "INSERT INTO main.commits (order_s" COMMIT_FIELDS(FIELD_COLUMNS) ") SELECT x.order_s"
+    COMMIT_FIELDS(FIELD_MERGES) " FROM shard.commits x WHERE true "
+    "ON CONFLICT (commit_id) DO NOTHING",
     "CREATE TEMP TABLE map_commit (theirs INTEGER PRIMARY KEY, ours INTEGER)",
     "INSERT INTO map_commit SELECT s.commit_key, m.commit_key FROM shard.commits s "
     "CROSS JOIN main.commits m ON m.commit_id = s.commit_id",
-    "INSERT INTO main.devices (device_key" DEVICE_FIELDS(
-        FIELD_COLUMNS) ") SELECT NULL" DEVICE_FIELDS(FIELD_MERGES) " FROM "
-                                                                   "shard.devices "
-                                                                   "x WHERE true "
-                                                                   "ON CONFLICT "
-                                                                   "(uuid) DO "
-                                                                   "NOTHING",
+    "INSERT INTO main.devices (device_key" DEVICE_FIELDS(FIELD_COLUMNS) ") SELECT NULL"
+    DEVICE_FIELDS(FIELD_MERGES) " FROM shard.devices x WHERE true ON CONFLICT (uuid) DO NOTHING",
     "CREATE TEMP TABLE map_device (theirs INTEGER PRIMARY KEY, ours INTEGER)",
     "INSERT INTO map_device SELECT s.device_key, m.device_key FROM shard.devices s "
     "CROSS JOIN main.devices m ON m.uuid = s.uuid",
-    "INSERT INTO main.problems (problem) SELECT problem FROM shard.problems WHERE "
-    "true "
+    "INSERT INTO main.problems (problem) SELECT problem FROM shard.problems WHERE true "
     "ON CONFLICT (problem) DO NOTHING",
     "INSERT INTO main.kernels (name) SELECT name FROM shard.kernels WHERE true "
     "ON CONFLICT (name) DO NOTHING",
     "CREATE TEMP TABLE map_kernel (theirs INTEGER PRIMARY KEY, ours INTEGER)",
     "INSERT INTO map_kernel SELECT s.kernel_key, m.kernel_key FROM shard.kernels s "
     "CROSS JOIN main.kernels m ON m.name = s.name",
-    "INSERT INTO main.models (name, version) SELECT name, version FROM "
-    "shard.models WHERE true "
+    "INSERT INTO main.models (name, version) SELECT name, version FROM shard.models WHERE true "
     "ON CONFLICT (name, version) DO NOTHING",
     "CREATE TEMP TABLE map_model (theirs INTEGER PRIMARY KEY, ours INTEGER)",
     "INSERT INTO map_model SELECT s.model_key, m.model_key FROM shard.models s "
@@ -68,8 +56,7 @@ static const char *const merge_steps[] = {
     "INSERT INTO main.codes (kernel_key, code_id, traits) "
     "SELECT k.ours, c.code_id, c.traits FROM shard.codes c "
     "JOIN map_kernel k ON k.theirs = c.kernel_key WHERE true "
-    "ON CONFLICT (kernel_key, code_id) DO UPDATE SET traits = excluded.traits "
-    "WHERE traits = '{}'",
+    "ON CONFLICT (kernel_key, code_id) DO UPDATE SET traits = excluded.traits WHERE traits = '{}'",
     "CREATE TEMP TABLE map_code (theirs INTEGER PRIMARY KEY, ours INTEGER)",
     "INSERT INTO map_code SELECT c.code_key, m.code_key FROM shard.codes c "
     "JOIN map_kernel k ON k.theirs = c.kernel_key "
@@ -87,303 +74,151 @@ static const char *const merge_steps[] = {
     "JOIN shard.problems q ON q.problem_key = s.problem_key "
     "JOIN main.problems p ON p.problem = q.problem "
     "JOIN map_device d ON d.theirs = s.device_key "
-    "CROSS JOIN main.series m ON m.kernel_key = k.ours AND m.problem_key = "
-    "p.problem_key "
+    "CROSS JOIN main.series m ON m.kernel_key = k.ours AND m.problem_key = p.problem_key "
     "AND m.device_key = d.ours",
-    // A build's kernels come with it or not at all: what a content builds to is
-    // known once.
-    "CREATE TEMP TABLE map_build (theirs INTEGER PRIMARY KEY, ours INTEGER, fresh "
-    "INTEGER)",
-    "INSERT INTO map_build SELECT b.build_key, NULL, NOT EXISTS (SELECT 1 FROM "
-    "main.builds m "
+    // A build's kernels come with it or not at all: what a content builds to is known once.
+    "CREATE TEMP TABLE map_build (theirs INTEGER PRIMARY KEY, ours INTEGER, fresh INTEGER)",
+    "INSERT INTO map_build SELECT b.build_key, NULL, NOT EXISTS (SELECT 1 FROM main.builds m "
     "WHERE m.content = b.content) FROM shard.builds b",
-    "INSERT INTO main.builds (build_key" BUILD_FIELDS(FIELD_COLUMNS) ") SELECT NULL" BUILD_FIELDS(
-        FIELD_MERGES) " FROM "
-                      "shard.builds x "
-                      "WHERE true ON "
-                      "CONFLICT "
-                      "(content) DO "
-                      "NOTHING",
+    "INSERT INTO main.builds (build_key" BUILD_FIELDS(FIELD_COLUMNS) ") SELECT NULL"
+    BUILD_FIELDS(FIELD_MERGES) " FROM shard.builds x WHERE true ON CONFLICT (content) DO NOTHING",
     "UPDATE map_build SET ours = (SELECT m.build_key FROM shard.builds b "
     "JOIN main.builds m ON m.content = b.content WHERE b.build_key = theirs)",
     "INSERT INTO main.build_codes (build_key, kernel_key, code_key) "
     "SELECT b.ours, k.ours, c.ours FROM shard.build_codes x "
     "JOIN map_build b ON b.theirs = x.build_key AND b.fresh "
-    "JOIN map_kernel k ON k.theirs = x.kernel_key JOIN map_code c ON c.theirs = "
-    "x.code_key",
+    "JOIN map_kernel k ON k.theirs = x.kernel_key JOIN map_code c ON c.theirs = x.code_key",
     "INSERT INTO main.commit_builds (commit_key, build_key) "
     "SELECT c.ours, b.ours FROM shard.commit_builds x "
-    "JOIN map_commit c ON c.theirs = x.commit_key JOIN map_build b ON b.theirs = "
-    "x.build_key "
+    "JOIN map_commit c ON c.theirs = x.commit_key JOIN map_build b ON b.theirs = x.build_key "
     "WHERE true ON CONFLICT DO NOTHING",
 
     // ---- runs and what they measured ----
-    "CREATE TEMP TABLE map_known (theirs INTEGER PRIMARY KEY, ours INTEGER, "
-    "finished INTEGER)",
-    "INSERT INTO map_known SELECT s.run_key, m.run_key, m.finished_s > 0 FROM "
-    "shard.runs s "
+    "CREATE TEMP TABLE map_known (theirs INTEGER PRIMARY KEY, ours INTEGER, finished INTEGER)",
+    "INSERT INTO map_known SELECT s.run_key, m.run_key, m.finished_s > 0 FROM shard.runs s "
     "CROSS JOIN main.runs m ON m.uid = s.uid",
-    "INSERT INTO main.runs (uid, base_commit_key, head_commit_key" ALL_RUN_FIELDS(
-        FIELD_COLUMNS) ") "
-                       "SELECT x.uid, b.ours, h.ours" ALL_RUN_FIELDS(
-                           FIELD_MERGES) " FROM shard.runs x "
-                                         "LEFT JOIN map_commit b ON b.theirs = "
-                                         "x.base_commit_key "
-                                         "LEFT JOIN map_commit h ON h.theirs = "
-                                         "x.head_commit_key WHERE true "
-                                         "ON CONFLICT (uid) DO UPDATE SET "
-                                         "finished_s = "
-                                         "excluded.finished_s" RUN_END_FIELDS(
-                                             FIELD_RENEWS) " WHERE finished_s = 0 "
-                                                           "AND "
-                                                           "excluded.finished_s > "
-                                                           "0",
+    "INSERT INTO main.runs (uid, base_commit_key, head_commit_key" ALL_RUN_FIELDS(FIELD_COLUMNS)
+    ") SELECT x.uid, b.ours, h.ours" ALL_RUN_FIELDS(FIELD_MERGES) " FROM shard.runs x "
+    "LEFT JOIN map_commit b ON b.theirs = x.base_commit_key "
+    "LEFT JOIN map_commit h ON h.theirs = x.head_commit_key WHERE true "
+    "ON CONFLICT (uid) DO UPDATE SET finished_s = excluded.finished_s" RUN_END_FIELDS(FIELD_RENEWS)
+    " WHERE finished_s = 0 AND excluded.finished_s > 0",
     "CREATE TEMP TABLE map_run (theirs INTEGER PRIMARY KEY, ours INTEGER)",
     "INSERT INTO map_run SELECT s.run_key, m.run_key FROM shard.runs s "
-    "CROSS JOIN main.runs m ON m.uid = s.uid WHERE NOT EXISTS (SELECT 1 FROM "
-    "map_known k "
+    "CROSS JOIN main.runs m ON m.uid = s.uid WHERE NOT EXISTS (SELECT 1 FROM map_known k "
     "WHERE k.theirs = s.run_key AND k.finished)",
-    "INSERT INTO main.run_devices (run_key, position, device_key" RUN_DEVICE_FIELDS(
-        FIELD_COLUMNS) ") "
-                       "SELECT r.ours, x.position, d.ours" RUN_DEVICE_FIELDS(
-                           FIELD_MERGES) " FROM shard.run_devices x "
-                                         "JOIN map_run r ON r.theirs = x.run_key "
-                                         "JOIN map_device d ON d.theirs = "
-                                         "x.device_key "
-                                         "WHERE true ON CONFLICT DO NOTHING",
-    "INSERT INTO main.self_tests (run_key" SELF_TEST_FIELDS(
-        FIELD_COLUMNS) ") "
-                       "SELECT r.ours" SELF_TEST_FIELDS(
-                           FIELD_MERGES) " FROM shard.self_tests x "
-                                         "JOIN map_run r ON r.theirs = x.run_key "
-                                         "WHERE true ON CONFLICT DO NOTHING",
-    "INSERT INTO main.unbuilt (run_key, role, reason, log_path, errors) "
-    "SELECT r.ours, x.role, x.reason, x.log_path, x.errors FROM shard.unbuilt x "
+    "INSERT INTO main.run_devices (run_key, position, device_key" RUN_DEVICE_FIELDS(FIELD_COLUMNS)
+    ") SELECT r.ours, x.position, d.ours" RUN_DEVICE_FIELDS(FIELD_MERGES)
+    " FROM shard.run_devices x JOIN map_run r ON r.theirs = x.run_key "
+    "JOIN map_device d ON d.theirs = x.device_key WHERE true ON CONFLICT DO NOTHING",
+    "INSERT INTO main.self_tests (run_key" SELF_TEST_FIELDS(FIELD_COLUMNS) ") "
+    "SELECT r.ours" SELF_TEST_FIELDS(FIELD_MERGES) " FROM shard.self_tests x "
     "JOIN map_run r ON r.theirs = x.run_key WHERE true ON CONFLICT DO NOTHING",
-    "INSERT INTO main.metrics (run_key" METRIC_FIELDS(
-        FIELD_COLUMNS) ") "
-                       "SELECT r.ours" METRIC_FIELDS(
-                           FIELD_MERGES) " FROM shard.metrics x "
-                                         "JOIN map_run r ON r.theirs = x.run_key "
-                                         "WHERE true ON CONFLICT DO NOTHING",
+    "INSERT INTO main.unbuilt (run_key, role" UNBUILT_FIELDS(FIELD_COLUMNS) ") "
+    "SELECT r.ours, x.role" UNBUILT_FIELDS(FIELD_MERGES) " FROM shard.unbuilt x "
+    "JOIN map_run r ON r.theirs = x.run_key WHERE true ON CONFLICT DO NOTHING",
+    "INSERT INTO main.metrics (run_key" METRIC_FIELDS(FIELD_COLUMNS) ") "
+    "SELECT r.ours" METRIC_FIELDS(FIELD_MERGES) " FROM shard.metrics x "
+    "JOIN map_run r ON r.theirs = x.run_key WHERE true ON CONFLICT DO NOTHING",
     // A study that went on since has more gates.
-    "INSERT INTO main.studies (run_key, series_key, kind" STUDY_FIELDS(
-        FIELD_COLUMNS) ") "
-                       "SELECT r.ours, s.ours, x.kind" STUDY_FIELDS(
-                           FIELD_MERGES) " FROM shard.studies x "
-                                         "JOIN map_run r ON r.theirs = x.run_key "
-                                         "JOIN map_series s ON s.theirs = "
-                                         "x.series_key WHERE true ON CONFLICT DO "
-                                         "UPDATE SET "
-                                         "kind = excluded.kind" STUDY_FIELDS(
-                                             FIELD_RENEWS) " WHERE excluded.gates "
-                                                           "> gates",
-    "INSERT INTO main.measurements (run_key, series_key, role, plain, commit_key, "
-    "commit_s, "
-    "code_key, time_ns, clock_hz, samples" MEASUREMENT_FIELDS(
-        FIELD_COLUMNS) ") "
-                       "SELECT r.ours, s.ours, x.role, x.plain, c.ours, "
-                       "(SELECT k.order_s FROM main.commits k WHERE k.commit_key = "
-                       "c.ours), d.ours, "
-                       "x.time_ns, x.clock_hz, x.samples" MEASUREMENT_FIELDS(
-                           FIELD_MERGES) " "
-                                         "FROM shard.measurements x JOIN map_run r "
-                                         "ON r.theirs = x.run_key "
-                                         "JOIN map_series s ON s.theirs = "
-                                         "x.series_key JOIN map_commit c ON "
-                                         "c.theirs = x.commit_key "
-                                         "LEFT JOIN map_code d ON d.theirs = "
-                                         "x.code_key WHERE true "
-                                         "ON CONFLICT (run_key, series_key, role) "
-                                         "DO NOTHING",
+    "INSERT INTO main.studies (run_key, series_key, kind" STUDY_FIELDS(FIELD_COLUMNS) ") "
+    "SELECT r.ours, s.ours, x.kind" STUDY_FIELDS(FIELD_MERGES) " FROM shard.studies x "
+    "JOIN map_run r ON r.theirs = x.run_key "
+    "JOIN map_series s ON s.theirs = x.series_key WHERE true ON CONFLICT DO UPDATE SET "
+    "kind = excluded.kind" STUDY_FIELDS(FIELD_RENEWS) " WHERE excluded.gates > gates",
+    "INSERT INTO main.measurements (run_key, series_key, role, plain, commit_key, commit_s, "
+    "code_key, time_ns, clock_hz, samples" MEASUREMENT_FIELDS(FIELD_COLUMNS) ") "
+    "SELECT r.ours, s.ours, x.role, x.plain, c.ours, "
+    "(SELECT k.order_s FROM main.commits k WHERE k.commit_key = c.ours), d.ours, "
+    "x.time_ns, x.clock_hz, x.samples" MEASUREMENT_FIELDS(FIELD_MERGES) " "
+    "FROM shard.measurements x JOIN map_run r ON r.theirs = x.run_key "
+    "JOIN map_series s ON s.theirs = x.series_key JOIN map_commit c ON c.theirs = x.commit_key "
+    "LEFT JOIN map_code d ON d.theirs = x.code_key WHERE true "
+    "ON CONFLICT (run_key, series_key, role) DO NOTHING",
     "CREATE TEMP TABLE map_measurement (theirs INTEGER PRIMARY KEY, ours INTEGER)",
     "INSERT INTO map_measurement SELECT x.measurement_key, m.measurement_key "
     "FROM shard.measurements x JOIN map_run r ON r.theirs = x.run_key "
     "JOIN map_series s ON s.theirs = x.series_key "
-    "CROSS JOIN main.measurements m ON m.run_key = r.ours AND m.series_key = "
-    "s.ours "
+    "CROSS JOIN main.measurements m ON m.run_key = r.ours AND m.series_key = s.ours "
     "AND m.role = x.role",
     "INSERT INTO main.samples (measurement_key, packed) "
     "SELECT m.ours, x.packed FROM shard.samples x "
-    "JOIN map_measurement m ON m.theirs = x.measurement_key WHERE true ON CONFLICT "
-    "DO NOTHING",
-    "INSERT INTO main.results (run_key, series_key, base_code_key, head_code_key, "
-    "control, reused, "
-    "base_key, head_key, pairs, pair_sd, pair_sd_mad) "
-    "SELECT r.ours, s.ours, b.ours, h.ours, x.control, x.reused, m.ours, n.ours, "
-    "x.pairs, "
-    "x.pair_sd, x.pair_sd_mad FROM shard.results x JOIN map_run r ON r.theirs = "
-    "x.run_key "
+    "JOIN map_measurement m ON m.theirs = x.measurement_key WHERE true ON CONFLICT DO NOTHING",
+    "INSERT INTO main.results (run_key, series_key, base_code_key, head_code_key, base_key, "
+    "head_key, pairs, pair_sd, pair_sd_mad" RESULT_FIELDS(FIELD_COLUMNS) ") SELECT r.ours, s.ours, "
+    "b.ours, h.ours, m.ours, n.ours, x.pairs, x.pair_sd, x.pair_sd_mad" RESULT_FIELDS(FIELD_MERGES)
+    " FROM shard.results x JOIN map_run r ON r.theirs = x.run_key "
     "JOIN map_series s ON s.theirs = x.series_key "
     "LEFT JOIN map_code b ON b.theirs = x.base_code_key "
     "LEFT JOIN map_code h ON h.theirs = x.head_code_key "
     "LEFT JOIN map_measurement m ON m.theirs = x.base_key "
-    "LEFT JOIN map_measurement n ON n.theirs = x.head_key WHERE true ON CONFLICT "
-    "DO NOTHING",
+    "LEFT JOIN map_measurement n ON n.theirs = x.head_key WHERE true ON CONFLICT DO NOTHING",
 
-    "INSERT INTO main.links (uid, series_key, base_code_key, head_code_key, "
-    "base_commit_key, "
-    "head_commit_key" LINK_FIELDS(
-        FIELD_COLUMNS) ") SELECT x.uid, s.ours, b.ours, h.ours, c.ours, "
-                       "d.ours" LINK_FIELDS(
-                           FIELD_MERGES) " FROM shard.links x "
-                                         "JOIN map_series s ON s.theirs = "
-                                         "x.series_key JOIN map_code b ON b.theirs "
-                                         "= x.base_code_key "
-                                         "JOIN map_code h ON h.theirs = "
-                                         "x.head_code_key "
-                                         "JOIN map_commit c ON c.theirs = "
-                                         "x.base_commit_key "
-                                         "JOIN map_commit d ON d.theirs = "
-                                         "x.head_commit_key WHERE NOT EXISTS "
-                                         "(SELECT 1 FROM main.runs r "
-                                         "JOIN map_known k ON k.ours = r.run_key "
-                                         "AND k.finished WHERE r.uid = x.uid) "
-                                         "ON CONFLICT (uid, series_key) DO NOTHING",
+    "INSERT INTO main.links (uid, series_key, base_code_key, head_code_key, base_commit_key, "
+    "head_commit_key" LINK_FIELDS(FIELD_COLUMNS) ") SELECT x.uid, s.ours, b.ours, h.ours, c.ours, "
+    "d.ours" LINK_FIELDS(FIELD_MERGES) " FROM shard.links x "
+    "JOIN map_series s ON s.theirs = x.series_key JOIN map_code b ON b.theirs = x.base_code_key "
+    "JOIN map_code h ON h.theirs = x.head_code_key "
+    "JOIN map_commit c ON c.theirs = x.base_commit_key "
+    "JOIN map_commit d ON d.theirs = x.head_commit_key WHERE NOT EXISTS (SELECT 1 FROM main.runs r "
+    "JOIN map_known k ON k.ours = r.run_key AND k.finished WHERE r.uid = x.uid) "
+    "ON CONFLICT (uid, series_key) DO NOTHING",
 
     // ---- conclusions: the later one of a version counts ----
-    "INSERT INTO main.predictions (series_key, run_key, model_key, made_s, "
-    "parts" PREDICTION_FIELDS(FIELD_COLUMNS) ") SELECT s.ours, r.ours, m.ours, "
-                                             "x.made_s, x.parts" PREDICTION_FIELDS(
-                                                 FIELD_MERGES) " FROM "
-                                                               "shard.predictions "
-                                                               "x "
-                                                               "JOIN map_run r ON "
-                                                               "r.theirs = "
-                                                               "x.run_key JOIN "
-                                                               "map_series s ON "
-                                                               "s.theirs = "
-                                                               "x.series_key "
-                                                               "JOIN map_model m "
-                                                               "ON m.theirs = "
-                                                               "x.model_key WHERE "
-                                                               "true "
-                                                               "ON CONFLICT DO "
-                                                               "UPDATE SET made_s "
-                                                               "= excluded.made_s, "
-                                                               "parts = "
-                                                               "excluded."
-                                                               "part"
-                                                               "s" PREDICTION_FIELDS(
-                                                                   FIELD_RENEWS) " "
-                                                                                 "W"
-                                                                                 "H"
-                                                                                 "E"
-                                                                                 "R"
-                                                                                 "E"
-                                                                                 " "
-                                                                                 "e"
-                                                                                 "x"
-                                                                                 "c"
-                                                                                 "l"
-                                                                                 "u"
-                                                                                 "d"
-                                                                                 "e"
-                                                                                 "d"
-                                                                                 "."
-                                                                                 "m"
-                                                                                 "a"
-                                                                                 "d"
-                                                                                 "e"
-                                                                                 "_"
-                                                                                 "s"
-                                                                                 " "
-                                                                                 ">"
-                                                                                 " "
-                                                                                 "m"
-                                                                                 "a"
-                                                                                 "d"
-                                                                                 "e"
-                                                                                 "_"
-                                                                                 "s",
-    "INSERT INTO main.verdicts (series_key, run_key, model_key, "
-    "made_s" VERDICT_FIELDS(FIELD_COLUMNS) ") SELECT s.ours, r.ours, m.ours, "
-                                           "x.made_s" VERDICT_FIELDS(
-                                               FIELD_MERGES) " FROM shard.verdicts "
-                                                             "x "
-                                                             "JOIN map_run r ON "
-                                                             "r.theirs = x.run_key "
-                                                             "JOIN map_series s ON "
-                                                             "s.theirs = "
-                                                             "x.series_key "
-                                                             "JOIN map_model m ON "
-                                                             "m.theirs = "
-                                                             "x.model_key WHERE "
-                                                             "true "
-                                                             "ON CONFLICT DO "
-                                                             "UPDATE SET made_s = "
-                                                             "excluded.made_"
-                                                             "s" VERDICT_FIELDS(FIELD_RENEWS) " WH"
-                                                                                              "ERE"
-                                                                                              " ex"
-                                                                                              "clu"
-                                                                                              "ded"
-                                                                                              ".ma"
-                                                                                              "de_"
-                                                                                              "s "
-                                                                                              "> "
-                                                                                              "mad"
-                                                                                              "e_"
-                                                                                              "s",
+    "INSERT INTO main.predictions (series_key, run_key, model_key, made_s, parts"
+    PREDICTION_FIELDS(FIELD_COLUMNS) ") SELECT s.ours, r.ours, m.ours, x.made_s, x.parts"
+    PREDICTION_FIELDS(FIELD_MERGES) " FROM shard.predictions x "
+    "JOIN map_run r ON r.theirs = x.run_key JOIN map_series s ON s.theirs = x.series_key "
+    "JOIN map_model m ON m.theirs = x.model_key WHERE true "
+    "ON CONFLICT DO UPDATE SET made_s = excluded.made_s, parts = excluded.parts"
+    PREDICTION_FIELDS(FIELD_RENEWS) " WHERE excluded.made_s > made_s",
+    "INSERT INTO main.verdicts (series_key, run_key, model_key, made_s"
+    VERDICT_FIELDS(FIELD_COLUMNS) ") SELECT s.ours, r.ours, m.ours, x.made_s"
+    VERDICT_FIELDS(FIELD_MERGES) " FROM shard.verdicts x "
+    "JOIN map_run r ON r.theirs = x.run_key JOIN map_series s ON s.theirs = x.series_key "
+    "JOIN map_model m ON m.theirs = x.model_key WHERE true "
+    "ON CONFLICT DO UPDATE SET made_s = excluded.made_s" VERDICT_FIELDS(FIELD_RENEWS)
+    " WHERE excluded.made_s > made_s",
 
     // ---- devices' profiles, epochs ----
-    "INSERT INTO main.profiles (device_key, measured_s, name) "
-    "SELECT d.ours, p.measured_s, p.name FROM shard.profiles p "
-    "JOIN map_device d ON d.theirs = p.device_key WHERE true "
+    "INSERT INTO main.profiles (device_key" PROFILE_FIELDS(FIELD_COLUMNS) ") SELECT d.ours"
+    PROFILE_FIELDS(FIELD_MERGES) " FROM shard.profiles x "
+    "JOIN map_device d ON d.theirs = x.device_key WHERE true "
     "ON CONFLICT (device_key, measured_s, name) DO NOTHING",
-    "INSERT INTO main.figures (profile_key, name, value, source) "
-    "SELECT m.profile_key, f.name, f.value, f.source FROM shard.figures f "
-    "JOIN shard.profiles p ON p.profile_key = f.profile_key "
+    "INSERT INTO main.figures (profile_key" FIGURE_FIELDS(FIELD_COLUMNS) ") SELECT m.profile_key"
+    FIGURE_FIELDS(FIELD_MERGES) " FROM shard.figures x "
+    "JOIN shard.profiles p ON p.profile_key = x.profile_key "
     "JOIN map_device d ON d.theirs = p.device_key "
     "JOIN main.profiles m ON m.device_key = d.ours AND m.measured_s = p.measured_s "
     "AND m.name = p.name WHERE true ON CONFLICT DO NOTHING",
-    "INSERT INTO main.epochs (epoch_key" EPOCH_FIELDS(FIELD_COLUMNS) ") SELECT NULL" EPOCH_FIELDS(
-        FIELD_MERGES) " FROM "
-                      "shard.epochs x "
-                      "WHERE true ON "
-                      "CONFLICT DO "
-                      "NOTHING",
+    "INSERT INTO main.epochs (epoch_key" EPOCH_FIELDS(FIELD_COLUMNS) ") SELECT NULL"
+    EPOCH_FIELDS(FIELD_MERGES) " FROM shard.epochs x WHERE true ON CONFLICT DO NOTHING",
 
     "INSERT INTO main.device_entries (device_key, state, when_s, who, why) "
     "SELECT d.ours, x.state, x.when_s, x.who, x.why FROM shard.device_entries x "
-    "JOIN map_device d ON d.theirs = x.device_key WHERE true ON CONFLICT DO "
-    "NOTHING",
+    "JOIN map_device d ON d.theirs = x.device_key WHERE true ON CONFLICT DO NOTHING",
 
     // ---- events: reported once by their names ----
-    "INSERT INTO main.events (event_key" EVENT_FIELDS(FIELD_COLUMNS) ") SELECT NULL" EVENT_FIELDS(
-        FIELD_MERGES) " FROM "
-                      "shard.events x "
-                      "WHERE true ON "
-                      "CONFLICT (name) "
-                      "DO NOTHING",
-    "INSERT INTO main.event_changes (event_key, series_key" EVENT_CHANGE_FIELDS(
-        FIELD_COLUMNS) ") "
-                       "SELECT e.event_key, s.ours" EVENT_CHANGE_FIELDS(
-                           FIELD_MERGES) " FROM shard.event_changes x JOIN "
-                                         "shard.events y ON y.event_key = "
-                                         "x.event_key "
-                                         "JOIN main.events e ON e.name = y.name "
-                                         "JOIN map_series s ON s.theirs = "
-                                         "x.series_key WHERE true "
-                                         "ON CONFLICT DO NOTHING",
-    "INSERT INTO main.event_entries (event_key" EVENT_ENTRY_FIELDS(
-        FIELD_COLUMNS) ") "
-                       "SELECT e.event_key" EVENT_ENTRY_FIELDS(
-                           FIELD_MERGES) " FROM shard.event_entries x "
-                                         "JOIN shard.events y ON y.event_key = "
-                                         "x.event_key "
-                                         "JOIN main.events e ON e.name = y.name "
-                                         "WHERE true ON CONFLICT DO NOTHING",
+    "INSERT INTO main.events (event_key" EVENT_FIELDS(FIELD_COLUMNS) ") SELECT NULL"
+    EVENT_FIELDS(FIELD_MERGES) " FROM shard.events x WHERE true ON CONFLICT (name) DO NOTHING",
+    "INSERT INTO main.event_changes (event_key, series_key" EVENT_CHANGE_FIELDS(FIELD_COLUMNS) ") "
+    "SELECT e.event_key, s.ours" EVENT_CHANGE_FIELDS(FIELD_MERGES)
+    " FROM shard.event_changes x JOIN shard.events y ON y.event_key = x.event_key "
+    "JOIN main.events e ON e.name = y.name JOIN map_series s ON s.theirs = x.series_key WHERE true "
+    "ON CONFLICT DO NOTHING",
+    "INSERT INTO main.event_entries (event_key" EVENT_ENTRY_FIELDS(FIELD_COLUMNS) ") "
+    "SELECT e.event_key" EVENT_ENTRY_FIELDS(FIELD_MERGES) " FROM shard.event_entries x "
+    "JOIN shard.events y ON y.event_key = x.event_key "
+    "JOIN main.events e ON e.name = y.name WHERE true ON CONFLICT DO NOTHING",
 
     // ---- what was concluded of what is no longer all ----
     "UPDATE main.judgements SET marks = marks + 1, "
     "changed_s = min(ifnull(changed_s, x.first_s), x.first_s) FROM (SELECT s.ours, "
     "min(m.commit_s) AS first_s FROM shard.measurements m "
-    "JOIN map_series s ON s.theirs = m.series_key GROUP BY s.ours) AS x WHERE "
-    "series_key = x.ours",
-    "DELETE FROM main.run_accuracy_known WHERE run_key IN (SELECT ours FROM "
-    "map_run)",
+    "JOIN map_series s ON s.theirs = m.series_key GROUP BY s.ours) AS x WHERE series_key = x.ours",
+    "DELETE FROM main.run_accuracy_known WHERE run_key IN (SELECT ours FROM map_run)",
 };
+// clang-format on
 
 static const char *const merge_maps[] = {"text",  "commit", "device",     "kernel",
                                          "model", "code",   "series",     "build",

@@ -19,19 +19,20 @@
 
 // ---- why a run's commits do not build ----
 
-// The errors are one text, a line each: file, line and what was
-// said, with tabs between; none of the three holds a tab or a newline.
+#define F(...) FIELD_ITEM(unbuilt, __VA_ARGS__)
+STORED_FIELDS(unbuilt, "unbuilt", UNBUILT_FIELDS(F));
+#undef F
 
-char *unbuilt_errors_text(const struct build_failure *failure)
+struct unbuilt unbuilt_of(const struct build_failure *failure, struct arena *arena)
 {
-    char *text = xstrdup("");
+    struct buffer errors = {0};
     for (size_t i = 0; i < failure->count; i++) {
         const struct build_error *e = &failure->errors[i];
-        char *longer = xprintf("%s%s\t%u\t%s\n", text, e->file, e->line, e->text);
-        free(text);
-        text = longer;
+        buffer_printf(&errors, "%s\t%u\t%s\n", e->file, e->line, e->text);
     }
-    return text;
+    const char *text = arena_strdup(arena, errors.bytes ? errors.bytes : "");
+    buffer_free(&errors);
+    return (struct unbuilt){failure->reason, failure->log, text};
 }
 
 // Cuts the next piece off, up to `end`; NULL when it is not there.
@@ -44,14 +45,14 @@ static const char *piece(const char **at, char end, struct arena *arena)
     return arena_strndup(arena, from, (size_t)(to - from));
 }
 
-bool unbuilt_errors_parse(struct build_failure *out, const char *text, struct arena *arena)
+bool unbuilt_failure(struct build_failure *out, const struct unbuilt *unbuilt, struct arena *arena)
 {
     size_t most = 0;
-    for (const char *c = text; *c; c++)
+    for (const char *c = unbuilt->errors; *c; c++)
         most += *c == '\n';
     struct build_error *errors = arena_alloc(arena, most * sizeof(*errors));
     size_t count = 0;
-    for (const char *at = text; *at; count++) {
+    for (const char *at = unbuilt->errors; *at; count++) {
         const char *file = piece(&at, '\t', arena);
         const char *line = file ? piece(&at, '\t', arena) : NULL;
         const char *said = line ? piece(&at, '\n', arena) : NULL;
@@ -61,24 +62,22 @@ bool unbuilt_errors_parse(struct build_failure *out, const char *text, struct ar
             return false;
         errors[count] = (struct build_error){file, (uint32_t)number, said};
     }
-    out->errors = errors;
-    out->count = count;
+    *out = (struct build_failure){unbuilt->reason, unbuilt->log, errors, count};
     return true;
 }
 
 static int save_unbuilt(struct store *store, const struct run *run, struct error *err)
 {
+    struct arena arena = {0};
     int status = 0;
     for (int role = ROLE_BASE; status == 0 && role <= ROLE_HEAD; role++) {
-        const struct build_failure *f = &run->unbuilt[role];
-        if (!f->reason)
+        if (!run->unbuilt[role].reason)
             continue;
-        char *errors = unbuilt_errors_text(f);
-        status = statement_run(
-            store, err, SQL_PUT_UNBUILT,
-            CELLS(INT(run->id), INT(role), TEXT(f->reason), TEXT(f->log), TEXT(errors)));
-        free(errors);
+        const struct unbuilt unbuilt = unbuilt_of(&run->unbuilt[role], &arena);
+        status = fields_run(store, SQL_PUT_UNBUILT, CELLS(INT(run->id), INT(role)), &unbuilt_fields,
+                            &unbuilt, err);
     }
+    arena_free(&arena);
     return status;
 }
 
@@ -87,16 +86,17 @@ static int load_unbuilt(struct run *run, struct store *store, struct error *err)
     sqlite3_stmt *row = statement_bind(store, SQL_LOAD_UNBUILT, CELLS(INT(run->id)));
     int status;
     while ((status = statement_step(store, row, err)) > 0) {
-        struct build_failure f = {row_text(row, 1, &run->arena), row_text(row, 2, &run->arena),
-                                  NULL, 0};
+        struct unbuilt unbuilt;
         const int64_t role = row_int(row, 0);
-        const char *errors = row_text(row, 3, &run->arena);
-        if (role < ROLE_BASE || role > ROLE_HEAD || !f.reason ||
-            !unbuilt_errors_parse(&f, errors, &run->arena)) {
+        if (fields_load(&unbuilt, &unbuilt_fields, store, row, 1, &run->arena, err)) {
+            status = -1;
+            break;
+        }
+        if (role < ROLE_BASE || role > ROLE_HEAD ||
+            !unbuilt_failure(&run->unbuilt[role], &unbuilt, &run->arena)) {
             status = store_damaged(store, "why a commit does not build", err);
             break;
         }
-        run->unbuilt[role] = f;
     }
     sqlite3_reset(row);
     return status < 0 ? -1 : 0;
@@ -499,12 +499,12 @@ static int save_facts(struct store *store, struct row_place *place, const struct
         place_measurement(&head, store, place, ROLE_HEAD, &result->head, result, err))
         return -1;
     struct pair_scale scale = content_pair_scale(&result->base, &result->head);
-    return statement_run(store, err, SQL_ADD_RESULT,
-                         CELLS(INT(place->run), INT(place->series), KEY(place->code[ROLE_BASE]),
-                               KEY(place->code[ROLE_HEAD]), INT(result->control),
-                               INT(result->reused), KEY(base), KEY(head), INT(scale.pairs),
-                               scale.pairs ? REAL(scale.sd) : NOTHING,
-                               scale.pairs ? REAL(scale.sd_mad) : NOTHING));
+    return fields_run(store, SQL_ADD_RESULT,
+                      CELLS(INT(place->run), INT(place->series), KEY(place->code[ROLE_BASE]),
+                            KEY(place->code[ROLE_HEAD]), KEY(base), KEY(head), INT(scale.pairs),
+                            scale.pairs ? REAL(scale.sd) : NOTHING,
+                            scale.pairs ? REAL(scale.sd_mad) : NOTHING),
+                      &result_fields, result, err);
 }
 
 static char *parts_json(const struct prediction *p)
@@ -753,11 +753,9 @@ static int read_result(struct result *out, struct references *refs, struct store
     if (!sound)
         return store_damaged(store, "a result's kernel, problem or device", err);
     out->device = (size_t)row_int(row, 2);
-    out->control = row_int(row, 6) != 0;
-    out->reused = row_int(row, 7) != 0;
-    *refs = (struct references){row_int(row, 8), row_int(row, 9), row_int(row, 10),
+    *refs = (struct references){row_int(row, 6), row_int(row, 7), row_int(row, 8),
                                 row_text(row, 5, arena)};
-    return 0;
+    return fields_load(out, &result_fields, store, row, 9, arena, err);
 }
 
 // Loads the prediction of the result, or else of the run that measured the times which it reuses.

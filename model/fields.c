@@ -31,6 +31,9 @@ STORED_FIELDS(run_toolchain, "runs", RUN_TOOLCHAIN_FIELDS(F));
 #define F(...) FIELD_ITEM(run, __VA_ARGS__)
 STORED_FIELDS(run_end, "runs", RUN_END_FIELDS(F));
 #undef F
+#define F(...) FIELD_ITEM(result, __VA_ARGS__)
+STORED_FIELDS(result, "results", RESULT_FIELDS(F));
+#undef F
 #define F(...) FIELD_ITEM(measurement, __VA_ARGS__)
 STORED_FIELDS(measurement, "measurements", MEASUREMENT_FIELDS(F));
 #undef F

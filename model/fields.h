@@ -16,8 +16,9 @@
 //           own is made from here: it adds the columns that are since then.
 //   word    behind it, of a FIELD_WORD alone: the name of a value; NULL behind the last.
 // What a row refers to (series, runs, codes, commits) is no field: it is part of the store's shape.
-// A struct that stands elsewhere has its list beside it: links, builds
-// and events (baselines/store.h), epochs (baselines/epoch.h).
+// A struct that stands elsewhere has its list beside it: links, builds and events
+// (baselines/store.h), epochs (baselines/epoch.h), profiles and what does not build
+// (baselines/fields.h).
 #ifndef PLUMB_FIELDS_H
 #define PLUMB_FIELDS_H
 
@@ -116,6 +117,11 @@ struct field_range {
     F(memory_bytes, "memory_bytes", ZERO, memory_bytes, "B", FIELD_SPANS, 28)                      \
     F(beside, "beside", NOTE, beside, "", FIELD_ANY, 29)
 
+// A result's own; what was measured, predicted and said of it has lists of its own.
+#define RESULT_FIELDS(F)                                                                           \
+    F(control, "control", FLAG, control, "", FIELD_FLAGS, 1)                                       \
+    F(reused, "reused", FLAG, reused, "", FIELD_FLAGS, 1)
+
 // The parts of a prediction are a list, and are stored beside these fields.
 #define PREDICTION_FIELDS(F)                                                                       \
     F(why, "why", NOTE, why, "", FIELD_ANY, 1)                                                     \
@@ -213,8 +219,8 @@ enum { FIELDS_MOST = 32 }; // of one thing
     const struct stored_fields name##_fields = {table, name##_items, ARRAY_COUNT(name##_items)}
 
 extern const struct stored_fields commit_fields, device_fields, run_device_fields, run_fields,
-    run_toolchain_fields, run_end_fields, measurement_fields, prediction_fields, verdict_fields,
-    study_fields, self_test_fields, metric_fields;
+    run_toolchain_fields, run_end_fields, result_fields, measurement_fields, prediction_fields,
+    verdict_fields, study_fields, self_test_fields, metric_fields;
 
 // Whether a type is a word's, and the value of a word's name (-1: no such name).
 bool field_is_word(enum field_type type);

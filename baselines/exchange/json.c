@@ -79,15 +79,11 @@ static struct device read_device(const struct node *node)
 
 static void put_unbuilt(struct json *json, const char *name, const struct build_failure *f)
 {
-    if (!f->reason)
-        return;
-    char *errors = unbuilt_errors_text(f);
-    json_begin(json, name, '{');
-    export_text(json, "reason", f->reason);
-    export_text(json, "log", f->log);
-    export_text(json, "errors", errors);
-    json_end(json, '}');
-    free(errors);
+    struct arena arena = {0};
+    const struct unbuilt unbuilt = unbuilt_of(f, &arena);
+    if (f->reason)
+        put_fields(json, name, &unbuilt_fields, &unbuilt);
+    arena_free(&arena);
 }
 
 static void put_metrics(struct json *json, const struct run *run)
@@ -212,8 +208,7 @@ static void put_result(FILE *file, const struct result *r)
     content_write_traits(json, "traits", &r->traits);
     export_text(json, "base_code", r->base_code);
     export_text(json, "head_code", r->head_code);
-    json_bool(json, "control", r->control);
-    json_bool(json, "reused", r->reused);
+    fields_json(json, &result_fields, r, export_text);
     put_measurement(json, "base", &r->base);
     put_measurement(json, "head", &r->head);
     put_prediction(json, &r->prediction);
@@ -279,17 +274,26 @@ int export_runs(struct store *store, const struct export_filter *filter, FILE *f
 
 // ---- profiles, epochs and builds, written ----
 
+// Each figure is a list of its fields.
 static int put_figures(struct json *json, struct store *store, int64_t profile, struct error *err)
 {
-    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_FIGURES, CELLS(INT(profile)));
-    int status;
-    while ((status = statement_step(store, row, err)) > 0) {
+    struct arena arena = {0};
+    struct stored_figure *figures = NULL;
+    size_t count = 0;
+    const int status = fields_list(&figures, &count, sizeof(*figures), store, SQL_LOAD_FIGURES,
+                                   profile, &figure_fields, &arena, err);
+    json_begin(json, "figures", '[');
+    for (size_t i = 0; status == 0 && i < count; i++) {
         json_begin(json, NULL, '[');
-        export_text(json, NULL, (const char *)sqlite3_column_text(row, 0));
-        json_number(json, NULL, row_real(row, 1));
-        export_text(json, NULL, (const char *)sqlite3_column_text(row, 2));
+        for (size_t k = 0; k < figure_fields.count; k++) {
+            struct stored_field field = figure_fields.items[k];
+            field.name = NULL;
+            field_json(json, &field, &figures[i], export_text);
+        }
         json_end(json, ']');
     }
+    json_end(json, ']');
+    arena_free(&arena);
     return status;
 }
 
@@ -299,22 +303,27 @@ static int export_profiles(struct store *store, const struct export_filter *filt
     sqlite3_stmt *row = statement_bind(store, SQL_LIST_PROFILES, CELLS(INT(filter->run_id)));
     int status;
     while ((status = statement_step(store, row, err)) > 0) {
+        struct arena arena = {0};
+        struct stored_profile profile;
         struct export_line line;
-        struct json *json = export_begin(&line, "profile");
-        export_text(json, "name", (const char *)sqlite3_column_text(row, 1));
-        json_int(json, "measured_s", row_int(row, 2));
-        put_device(json, &(struct device){.kind = (const char *)sqlite3_column_text(row, 3),
-                                          .uuid = (const char *)sqlite3_column_text(row, 4),
-                                          .name = (const char *)sqlite3_column_text(row, 5)});
-        json_begin(json, "figures", '[');
-        if (put_figures(json, store, row_int(row, 0), err)) {
-            buffer_free(&line.text);
-            sqlite3_reset(row);
-            return -1;
+        if (fields_load(&profile, &profile_fields, store, row, 4, &arena, err)) {
+            status = -1;
+            arena_free(&arena);
+            break;
         }
-        json_end(json, ']');
+        struct json *json = export_begin(&line, "profile");
+        fields_json(json, &profile_fields, &profile, export_text);
+        arena_free(&arena);
+        put_device(json, &(struct device){.kind = (const char *)sqlite3_column_text(row, 1),
+                                          .uuid = (const char *)sqlite3_column_text(row, 2),
+                                          .name = (const char *)sqlite3_column_text(row, 3)});
+        if ((status = put_figures(json, store, row_int(row, 0), err)) != 0) {
+            buffer_free(&line.text);
+            break;
+        }
         export_end(&line, file);
     }
+    sqlite3_reset(row);
     return status;
 }
 
@@ -729,21 +738,22 @@ static int import_build(struct import *in, const struct node *node, struct arena
 static int import_profile(struct import *in, const struct node *node, struct error *err)
 {
     const struct device device = read_device(node);
-    struct gpu gpu = {.name = node_text(node, "name", "")};
+    struct stored_profile profile = {.measured_s = 0};
     const struct node *list = node_member(node, "figures");
-    int64_t measured_s = node_int(node, "measured_s", 0);
-    if (!range_is_name(device.uuid, IMPORT_WHERE) || measured_s <= 0 || !range_is_time(measured_s))
+    if (!range_is_name(device.uuid, IMPORT_WHERE) ||
+        fields_read(&profile, &profile_fields, node, NULL) || profile.measured_s <= 0)
         return import_refuse(in, "a profile has a uuid and the time it was measured", err);
+    struct gpu gpu = {.name = profile.name};
     const struct node *at = list && list->type == NODE_ARRAY ? list->children : NULL;
     for (; at; at = at->next) {
-        const struct node *name = at->children, *value = name ? name->next : NULL;
-        const struct node *source = value ? value->next : NULL;
-        struct figure *figure =
-            name && name->type == NODE_TEXT ? gpu_figure(&gpu, name->text) : NULL;
-        if (figure && source && source->type == NODE_TEXT)
-            *figure = (struct figure){node_value(value), ORIGIN_CALIBRATED, source->text};
+        struct stored_figure read;
+        if (fields_read_list(&read, &figure_fields, at, NULL))
+            return import_refuse(in, "a profile's figure is [name, value, source]", err);
+        struct figure *figure = gpu_figure(&gpu, read.name);
+        if (figure) // one of another version is not ours to use
+            *figure = (struct figure){read.value, ORIGIN_CALIBRATED, read.source};
     }
-    if (save_profile(in->store, &device, &gpu, measured_s, err))
+    if (save_profile(in->store, &device, &gpu, profile.measured_s, err))
         return import_blame(in, err);
     in->added.profiles++;
     return 0;
@@ -790,12 +800,11 @@ static int import_study(struct import *in, const struct node *node, struct error
 
 static bool read_unbuilt(struct run *run, enum sample_role role, const struct node *node)
 {
-    struct build_failure *f = &run->unbuilt[role];
     if (!node || node->type != NODE_OBJECT)
         return true; // it builds
-    f->reason = arena_strdup(&run->arena, node_text(node, "reason", ""));
-    f->log = arena_strdup(&run->arena, node_text(node, "log", ""));
-    return unbuilt_errors_parse(f, node_text(node, "errors", ""), &run->arena);
+    struct unbuilt unbuilt;
+    return !fields_read(&unbuilt, &unbuilt_fields, node, &run->arena) &&
+           unbuilt_failure(&run->unbuilt[role], &unbuilt, &run->arena);
 }
 
 // Texts are kept with the run.
@@ -964,13 +973,13 @@ static int read_result(struct import *in, const struct node *node, struct arena 
         return import_blame(in, err);
     if (device < 0 || (size_t)device >= in->run.device_count)
         return import_refuse(in, "a result's device is not one of its run", err);
+    if (fields_read(&r, &result_fields, node, NULL))
+        return import_refuse(in, "a result's `control` and `reused` are true or false", err);
     if (!import_is_code(base) || !import_is_code(head))
         return import_refuse(in, "a code id is one word of at most 64 bytes", err);
     r.device = (size_t)device;
     text_copy(r.base_code, sizeof(r.base_code), base);
     text_copy(r.head_code, sizeof(r.head_code), head);
-    r.control = node_bool(node, "control", false);
-    r.reused = node_bool(node, "reused", false);
     import_traits(&r.traits, node_member(node, "traits"));
     if (!read_measurement(&r.base, node_member(node, "base"), arena) ||
         !read_measurement(&r.head, node_member(node, "head"), arena))

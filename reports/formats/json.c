@@ -123,8 +123,7 @@ static void put_result(struct json *j, const struct view *view, const struct run
     json_clean(j, "kernel", r->kernel);
     json_clean(j, "problem", view->problem);
     json_int(j, "device", (int64_t)r->device);
-    json_bool(j, "control", r->control);
-    json_bool(j, "reused", r->reused);
+    fields_json(j, &result_fields, r, json_clean);
     json_clean(j, "timed", result_timed(r)[0] ? result_timed(r) : NULL);
     json_clean(j, "base_code", r->base_code[0] ? r->base_code : NULL);
     json_clean(j, "head_code", r->head_code[0] ? r->head_code : NULL);

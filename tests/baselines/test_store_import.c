@@ -135,6 +135,11 @@ TEST(bad_json_is_refused_with_its_line)
         {"\n\n{", "file:3: not JSON at byte 1"},
         {RUN "{\"build\":{\"commit\":\"x\"}}", "file:2: a build has"},
         {RUN "{\"profile\":{}}", "file:2: a profile has"},
+        {RUN
+         "{\"profile\":{\"uuid\":\"u\",\"measured_s\":9,\"figures\":[[\"sms\",\"many\",\"x\"]]}}",
+         "file:2: a profile's figure is"},
+        {RUN "{\"result\":{\"kernel\":\"k\",\"problem\":\"1x1x1\",\"device\":0,\"reused\":1}}\n",
+         "file:2: a result's `control` and"},
         {RUN "{\"epoch\":{\"series\":\"*\"}}", "file:2: an epoch has"},
     };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
