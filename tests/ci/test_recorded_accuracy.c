@@ -76,9 +76,9 @@ TEST(the_judged_lists_are_met)
     struct figures plain = line(text, "hopper"), bias = line(text, "hopper +bias");
     struct figures library = line(text, "hopper, no tile"), sol = line(text, "sol");
     assert_true(plain.rows == 25716 && plain.refused == 0);
-    assert_true(plain.median < 3.5 && plain.p90 < 13 && plain.tau > 0.82);
-    assert_true(bias.median <= 2.2 && bias.p90 <= 9.2 && bias.tau >= 0.88 && bias.picked >= 0.97);
-    assert_true(library.rows == 1246 && library.median < 5 && library.p90 < 14); // cuBLASLt
+    assert_true(plain.median < 2.8 && plain.p90 < 11.5 && plain.tau > 0.855);
+    assert_true(bias.median < 1.9 && bias.p90 < 8.6 && bias.tau > 0.895 && bias.picked > 0.973);
+    assert_true(library.rows == 1246 && library.median < 3.9 && library.p90 < 10.7); // cuBLASLt
     assert_true(sol.median > 40);
     free(text);
 }
@@ -90,8 +90,8 @@ TEST(the_unseen_list_is_met)
     char *text = accuracy_on(lists, 1);
     struct figures bias = line(text, "hopper +bias"), library = line(text, "hopper, no tile");
     assert_true(bias.rows == 10591 && bias.refused == 0);
-    assert_true(bias.median <= 4.5 && bias.p90 <= 14 && bias.tau >= 0.88 && bias.picked >= 0.97);
-    assert_true(library.median < 13);
+    assert_true(bias.median < 2.65 && bias.p90 < 9.2 && bias.tau > 0.89 && bias.picked > 0.972);
+    assert_true(library.median < 6.5);
     free(text);
 }
 
@@ -119,16 +119,36 @@ TEST(a_b200_is_met_by_its_own_branch)
 {
     struct figures plain = on_gpu("b200-1300", "b200_measured.csv");
     assert_true(plain.rows == 800 && plain.refused == 0);
-    assert_true(plain.mape < 7 && plain.tau > 0.74 && plain.picked > 0.97 && plain.worst > 0.8);
+    assert_true(plain.mape < 6.6 && plain.tau > 0.75 && plain.picked > 0.975 && plain.worst > 0.82);
 }
 
 // Another device: constants from an H200, figures from the H100's profile, which is fitted to
-// nothing.
-TEST(an_h100_is_met_by_its_profile)
+// nothing. Each kernel may be off by what it is today, and half a percent more.
+TEST(each_of_eleven_kernels_of_an_h100_is_met_by_its_profile)
 {
-    struct figures plain = on_gpu("h100-sxm", "h100_measured.csv");
+    static const double percent[] = {0.9, 5.9, 2.6, 1.0, 0.9, 17.1, 0.2, 5.5, 11.0, 6.7, 0.7};
+    static const double more = 0.5;
+    struct row defaults = {.input.gpu = gpu_find("h100-sxm")};
+    char *path = xprintf("%s/h100_measured.csv", TEST_DATA);
+    struct csv csv;
+    struct error err;
+    assert_int_equal(rows_open(&csv, path, &err), 0);
+    assert_int_equal(csv.count, ARRAY_COUNT(percent));
+    for (size_t i = 0; i < csv.count; i++) {
+        struct row row;
+        double us;
+        assert_int_equal(row_read(&row, &csv, i, path, &defaults, &err), 0);
+        assert_int_equal(row_measured(&us, &csv, i, path, &err), 0);
+        const double off =
+            100 * fabs(row_predict(&row, model_find("hopper")).time_ns / us / 1e3 - 1);
+        if (!(off <= percent[i] + more))
+            fail_msg("%s: off by %.2f %%, %.2f before", row.kernel, off, percent[i]);
+    }
+    csv_free(&csv);
+    free(path);
+    const struct figures plain = on_gpu("h100-sxm", "h100_measured.csv");
     assert_true(plain.rows == 11 && plain.refused == 0);
-    assert_true(plain.mape < 4.9 && plain.median < 3.8 && plain.in_10 > 80);
+    assert_true(plain.mape < 4.9 && plain.median < 2.8 && plain.in_10 > 80);
 }
 
 // E2M1 on Hopper, decoded in registers. The four constants of that are fitted to these rows; with
@@ -141,7 +161,7 @@ TEST(decoded_weights_are_met)
     char *text = accuracy_of_words(argv, 5);
     struct figures plain = line(text, "hopper");
     assert_true(plain.rows == 152 && plain.refused == 0);
-    assert_true(plain.median < 4 && plain.p90 < 20 && plain.tau > 0.8 && plain.worst > 0.99);
+    assert_true(plain.median < 2.9 && plain.p90 < 19.3 && plain.tau > 0.83 && plain.worst > 0.99);
     free(text);
 }
 
@@ -283,7 +303,7 @@ TEST(regimes_are_met_within_their_bands)
     assert_true(plain.rows == 948 && library.rows == 280);
     assert_true(plain.one >= 62 && plain.one <= 74 && plain.two >= 92 && plain.two <= 97);
     assert_true(library.one >= 62 && library.one <= 74 && library.two >= 92 && library.two <= 97);
-    assert_true(bias.median < 4.6 && bias.p90 < 14 && bias.tau > 0.65 && bias.picked > 0.98);
-    assert_true(learnt.median < 7.2 && learnt.p90 < 20);
+    assert_true(bias.median < 3.8 && bias.p90 < 13 && bias.tau > 0.67 && bias.picked > 0.988);
+    assert_true(learnt.median < 6.2 && learnt.p90 < 18);
     free(text);
 }

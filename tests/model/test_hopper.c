@@ -425,16 +425,17 @@ TEST(cold_launches_timed_together_begin_sooner)
 }
 
 // bf16-streamk and e4m3-streamk in a stream on an H100, 2026-11-27: tiles of three slabs are whose
-// own, long ones are shared among as many blocks as there are, which read L2 apart.
+// own, long ones are shared among as many blocks as there are, which read L2 apart. Each may be as
+// far off as it is today, and half a percent more.
 TEST(stream_k_is_met_from_one_slab_to_hundreds)
 {
     static const struct {
         int64_t m, n, k;
-        double us, mhz;
-    } rows[] = {{48, 240, 160, 3.895, 1962.9},
-                {352, 1664, 10976, 48.78, 1851.4},
-                {576, 272, 1504, 10.84, 1900},
-                {288, 8912, 4560, 82.5, 1850}};
+        double us, mhz, off;
+    } rows[] = {{48, 240, 160, 3.895, 1962.9, 0.090},
+                {352, 1664, 10976, 48.78, 1851.4, 0.148},
+                {576, 272, 1504, 10.84, 1900, 0.180},
+                {288, 8912, 4560, 82.5, 1850, 0.015}};
     struct traits t = {.tile_m = 64,
                        .tile_n = 128,
                        .tile_k = 64,
@@ -456,7 +457,7 @@ TEST(stream_k_is_met_from_one_slab_to_hundreds)
                                    .problem = &p,
                                    .clock_hz = rows[i].mhz * 1e6};
         double us = model_find("hopper")->predict(&in).time_ns / 1e3;
-        if (fabs(log(us / rows[i].us)) > 0.18)
+        if (fabs(log(us / rows[i].us)) > rows[i].off + 0.005)
             fail_msg("%lldx%lldx%lld: %.2f us, measured %.2f", (long long)p.m, (long long)p.n,
                      (long long)p.k, us, rows[i].us);
     }
