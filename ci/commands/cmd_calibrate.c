@@ -498,5 +498,7 @@ const struct command command_calibrate = {
         "Each figure is read at least three times; one whose readings do not agree is refused by "
         "name and the shipped figure stays. `plumb list devices` shows every number's origin. With "
         "-o FILE (here a file, not a folder) the profile is written there too, for --gpu FILE on "
-        "machines without that device.",
+        "machines without that device. Where the shipped profile was judged (`plumb list gpus`), "
+        "predictions take the measured one once a run has five times of the device, of which it is "
+        "no farther off.",
 };

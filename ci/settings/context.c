@@ -897,7 +897,7 @@ static double error_on(size_t *used, const struct gpu *gpu, const struct run *ru
     return *used ? sum / (double)*used : 0;
 }
 
-int profile_worse(char **why, const struct gpu *calibrated, const struct gpu *shipped,
+int profile_stays(char **why, const struct gpu *calibrated, const struct gpu *shipped,
                   struct store *store, const char *uuid, struct error *err)
 {
     struct run run = {0};
@@ -914,6 +914,11 @@ int profile_worse(char **why, const struct gpu *calibrated, const struct gpu *sh
             xprintf("profile %s as shipped: on %zu times of the newest run on that device what was "
                     "calibrated is off by %.1f %%, this by %.1f %%",
                     shipped->name, used, 100 * measured, 100 * as_shipped);
+    if (used < GEMMS_LEAST && shipped->judged)
+        *why =
+            xprintf("profile %s as shipped, which was held to measured times: what was calibrated "
+                    "waits for %d of that device in the newest run",
+                    shipped->name, GEMMS_LEAST);
     run_free(&run);
     return 0;
 }
@@ -930,18 +935,18 @@ static int profile_resolve(struct context_device *device, struct context *contex
     if (store_load_profile(&calibrated, &found, context->store, device->unit.uuid, arena, err))
         return -1;
     const struct gpu as_shipped = device->gpu;
-    char *worse = NULL;
+    char *stays = NULL;
     if (found)
         gpu_overlay(&device->gpu, &calibrated);
     if (found && gpu_find(as_shipped.name) &&
-        profile_worse(&worse, &device->gpu, &as_shipped, context->store, device->unit.uuid, err))
+        profile_stays(&stays, &device->gpu, &as_shipped, context->store, device->unit.uuid, err))
         return -1;
-    if (worse)
+    if (stays)
         device->gpu = as_shipped;
     if (found && strcmp(device->unit.kind, "host"))
-        progress_note(&context->progress, worse ? "%s" : "profile: %s as measured on this device",
-                      worse ? worse : device->gpu.name);
-    free(worse);
+        progress_note(&context->progress, stays ? "%s" : "profile: %s as measured on this device",
+                      stays ? stays : device->gpu.name);
+    free(stays);
     // A host has no shipped profile. One whose peak was refused (a busy moment) is tried again.
     const bool unknown = !(device->gpu.flops_clk_fp32.value > 0);
     if (strcmp(device->unit.kind, "host") == 0 && unknown && !context->options->dry_run) {

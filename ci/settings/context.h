@@ -234,10 +234,11 @@ void context_end_leaving(struct context *context);
 // The driver's and the shipped figures for the device of this bench, on top of a zeroed `out`.
 void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *arena);
 
-// The advice where a device's calibrated profile predicts the newest run's GEMMs on it worse than
-// the shipped one does, so that the shipped one is to be taken; the caller frees it. NULL: it does
-// not. Micro-benchmarks draw less power than a product does, so their clocks may mislead.
-int profile_worse(char **why, const struct gpu *calibrated, const struct gpu *shipped,
+// Why the shipped profile is to be taken and not the one calibrated on the device; the caller frees
+// it. NULL: the calibrated one is to be taken. The shipped one stays where it predicts the newest
+// run's GEMMs on that device better, and where it was judged by measured times and that run has too
+// few: micro-benchmarks draw less power than a product does, so their clocks may mislead.
+int profile_stays(char **why, const struct gpu *calibrated, const struct gpu *shipped,
                   struct store *store, const char *uuid, struct error *err);
 
 // Runs the micro-benchmarks (`only`: one figure, NULL: all), takes the stable figures and keeps

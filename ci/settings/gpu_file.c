@@ -358,7 +358,7 @@ static void say_measured(const char *profile, const struct device_entry *device,
 
 static int from_store(struct gpu_profile *out, bool *found, struct store *store, struct error *err)
 {
-    char *worse = NULL;
+    char *stays = NULL;
     struct device_entry device;
     struct gpu calibrated;
     *found = false;
@@ -372,15 +372,15 @@ static int from_store(struct gpu_profile *out, bool *found, struct store *store,
     out->gpu = shipped ? *shipped : calibrated;
     if (shipped)
         gpu_overlay(&out->gpu, &calibrated);
-    if (shipped && profile_worse(&worse, &out->gpu, shipped, store, device.uuid, err))
+    if (shipped && profile_stays(&stays, &out->gpu, shipped, store, device.uuid, err))
         return -1;
-    if (worse) {
-        fprintf(stderr, "plumb: %s\n", worse);
+    if (stays) {
+        fprintf(stderr, "plumb: %s\n", stays);
         out->gpu = *shipped;
     } else if (*found) {
         say_measured(out->gpu.name, &device, store_path(store));
     }
-    free(worse);
+    free(stays);
     return 0;
 }
 

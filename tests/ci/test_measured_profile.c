@@ -13,18 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A store in which a device of this kind has half the bandwidth of the shipped H200.
-static void keep_profile(const char *path, const char *uuid, const char *kind, double dram_bytes_s)
+// A store in which a device of this kind and profile has this bandwidth.
+static void keep_profile(const char *path, const char *uuid, const char *kind, const char *profile,
+                         double dram_bytes_s)
 {
     struct store *store;
     struct error err;
-    struct gpu gpu = {.name = "h200-sxm"};
+    struct gpu gpu = {.name = profile};
     struct device device = {.uuid = uuid,
                             .kind = kind,
                             .name = "NVIDIA H200\x1b[1m",
                             .driver = "1",
                             .runtime = "2",
-                            .profile = "h200-sxm"};
+                            .profile = profile};
     gpu.dram_bytes_s = (struct figure){dram_bytes_s, ORIGIN_CALIBRATED, "measured here"};
     if (store_open(&store, path, STORE_WRITE, &err) ||
         store_save_profile(store, &device, &gpu, &err))
@@ -43,20 +44,20 @@ TEST(the_stores_measured_profile_is_used_and_named)
         plumb_run(out, directory, plain, 0);
         plumb_said(out, 0, "plumb: profile h200-sxm as shipped; --gpu names another\n");
     }
-    keep_profile(path, "cpu-1", "host", 1e9);
+    keep_profile(path, "cpu-1", "host", "h200-sxm", 1e9);
     plumb_run(out, directory, (const char *const[]){"predict", "--store", path, problem, NULL}, 0);
-    plumb_said(out, 0, "profile h200-sxm as shipped"); // a host's is no GPU's
-    keep_profile(path, "GPU-1", "cuda", 2.275e12);
+    plumb_said(out, 0, "profile h200-sxm as shipped");      // a host's is no GPU's
+    keep_profile(path, "GPU-1", "cuda", "rtx4090", 0.5e12); // which nobody judged
     for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
         const char *const stored[] = {commands[i], "--store", path, "--model",
                                       "hopper",    problem,   NULL};
         plumb_run(out, directory, stored, 0);
-        plumb_said(out, 0, "plumb: profile h200-sxm as measured on NVIDIA H200");
+        plumb_said(out, 0, "plumb: profile rtx4090 as measured on NVIDIA H200");
         plumb_said(out, 0, ", GPU-1, 20");
         assert_null(strchr(out->output, '\x1b'));
     }
     // What is named is what is used; so are single figures.
-    const char *const set[] = {"predict",   "--store", path, "--set", "dram_bytes_s=4.55e12",
+    const char *const set[] = {"predict",   "--store", path, "--set", "dram_bytes_s=0.9e12",
                                "--explain", problem,   NULL};
     plumb_run(out, directory, set, 0);
     plumb_said(out, 0, "as measured on");
@@ -82,7 +83,7 @@ TEST(measured_figures_move_the_prediction)
     const char *path = helper_file("");
     struct plumb_outcome *out = xcalloc(1, sizeof(*out));
     double times[2];
-    keep_profile(path, "GPU-1", "cuda", 2.275e12);
+    keep_profile(path, "GPU-1", "cuda", "rtx4090", 0.432e12);
     for (int i = 0; i < 2; i++) {
         const char *const words[] = {"predict",
                                      "--format",
@@ -90,7 +91,7 @@ TEST(measured_figures_move_the_prediction)
                                      "--model",
                                      "sol",
                                      i ? "--store" : "--gpu",
-                                     i ? path : "h200-sxm",
+                                     i ? path : "rtx4090",
                                      problem,
                                      NULL};
         plumb_run(out, "/tmp", words, 0);
@@ -115,7 +116,7 @@ TEST(measured_figures_move_the_prediction)
 TEST(figures_that_predict_worse_are_not_used)
 {
     const char *path = helper_file("");
-    keep_profile(path, "GPU-1", "cuda", 2.275e12);
+    keep_profile(path, "GPU-1", "cuda", "h200-sxm", 2.275e12);
     struct store *store;
     struct error err;
     struct run run;
@@ -143,18 +144,36 @@ TEST(figures_that_predict_worse_are_not_used)
     plumb_run(out, "/tmp", words, 0);
     plumb_said(out, 0, "profile h200-sxm as shipped: on 8 times of the newest run on that device");
     free(out);
-    // What a gate asks; of another device no times are known, and equal figures are no worse.
+    // What a gate asks; equal figures are no worse.
     const struct gpu *shipped = gpu_find("h200-sxm");
     struct gpu slower = *shipped;
     slower.dram_bytes_s.value = 2.275e12;
     char *why;
     assert_int_equal(store_open(&store, path, STORE_READ, &err), 0);
-    assert_int_equal(profile_worse(&why, &slower, shipped, store, "GPU-1", &err), 0);
+    assert_int_equal(profile_stays(&why, &slower, shipped, store, "GPU-1", &err), 0);
     assert_non_null(strstr(why, "profile h200-sxm as shipped: on 8 times"));
     free(why);
-    assert_int_equal(profile_worse(&why, shipped, shipped, store, "GPU-1", &err), 0);
+    assert_int_equal(profile_stays(&why, shipped, shipped, store, "GPU-1", &err), 0);
     assert_null(why);
-    assert_int_equal(profile_worse(&why, &slower, shipped, store, "GPU-2", &err), 0);
+    // Where too few times tell, a profile that was judged stays, and no other.
+    assert_int_equal(profile_stays(&why, &slower, shipped, store, "GPU-2", &err), 0);
+    assert_non_null(strstr(why, "profile h200-sxm as shipped, which was held to measured times"));
+    free(why);
+    slower.judged = NULL;
+    assert_int_equal(profile_stays(&why, shipped, &slower, store, "GPU-2", &err), 0);
     assert_null(why);
     store_close(store);
+}
+
+// Calibrated alone, an H100 and an H200 were off by about twice as much as shipped
+// (baselines/recorded/h100 and h200, calibrate.cfg).
+TEST(a_judged_profile_stays_until_times_of_the_device_tell)
+{
+    const char *path = helper_file("");
+    struct plumb_outcome *out = xcalloc(1, sizeof(*out));
+    keep_profile(path, "GPU-1", "cuda", "h200-sxm", 2.275e12);
+    const char *const words[] = {"predict", "--store", path, "16x7168x18432:bf16", NULL};
+    plumb_run(out, "/tmp", words, 0);
+    plumb_said(out, 0, "what was calibrated waits for 5 of that device in the newest run");
+    free(out);
 }
