@@ -368,9 +368,9 @@ static enum duet_wish wish(void *context, const struct duet *d)
 
 // ---- looks in other regimes ----
 //
-// They cost at most a second for each kernel that changed, and of a series' own time 0.6. Series
-// that are over early are those without an alarm: each has its share of what is left, so that
-// alarms, which are over last, have the rest.
+// They cost at most a second of a device for each kernel that changed, however many devices share
+// it, and of a series' own time 0.6. Series that are over early are those without an alarm: each has
+// its share of what is left, so that alarms, which are over last, have the rest.
 
 static const double look_s_per_kernel = 1, look_part = 0.6, look_first_s = 0.05;
 
@@ -706,7 +706,7 @@ static int measure_device(struct session *s, struct error *err)
                           .rest = rest,
                           .lost = lost};
     s->duets = &duets;
-    s->look_s = look_s_per_kernel * (double)units * kernel_count(s);
+    s->look_s = look_s_per_kernel * kernel_count(s);
     s->troubles = arena_alloc(&arena, most * sizeof(*s->troubles));
     const int status = add_all(&duets, s, places, err) || play(s, &duets, err) ? -1 : 0;
     unit_times_free(&s->times);

@@ -96,6 +96,30 @@ TEST(nobody_waits_for_the_end_of_who_was_asked)
     assert_int_equal(most, 3); // beside both the libraries are listed
 }
 
+// A second in all for each kernel: two units take half as long for them, not twice as many. Each
+// look takes half a second here, so the third would begin behind the second.
+TEST(looks_of_two_units_take_what_those_of_one_take)
+{
+    static const char *const one[] = {"slower-1", NULL};
+    char *path = xprintf("%s.journal", fake.bench.program);
+    char first[OBJECT_ID_TEXT], second[OBJECT_ID_TEXT];
+    fake_gate_commit(first, &fake, "alone", NULL, one, "", 5);
+    fake_gate_commit(second, &fake, "alone-slower", first, one, "", 6);
+    fake_gate_policy(&fake, "\tunits = 2\n", "[gate]\n\tself-test = 0\n");
+    beside("opens", "520");
+    beside("journal", "");
+    fake_gate_run(&fake, first, second, 0);
+    plumb_said(&fake.outcome, 1, "SLOWER: 1 slower");
+    char *journal = helper_read(path, NULL);
+    beside("journal", NULL);
+    beside("opens", NULL);
+    assert_int_equal(helper_occurrences(journal, "open slower-1\n"), 4);
+    assert_in_range(helper_occurrences(journal, "look slower-1\n"), 1, 2);
+    write_policy("\tunits = 2\n");
+    free(journal);
+    free(path);
+}
+
 TEST(unit_that_is_one_percent_slow_is_told_apart)
 {
     beside("slow", "1 1.01");
