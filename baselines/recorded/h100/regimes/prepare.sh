@@ -2,36 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # prepare.sh FOLDER, on a machine with nvcc: what record.sh takes to a GPU. FOLDER/base and
-# FOLDER/head are the libraries of four kernels, as they are and with one line changed each;
+# FOLDER/head are the libraries of ten kernels, as they are and with one line changed each;
 # FOLDER/gate is a repository whose main changes one kernel, and then two more; FOLDER/bundle is
 # plumb.
 set -eu
 [ $# -eq 1 ] || { sed -n '4,7s/^# //p' "$0"; exit 4; }
-mkdir -p "$1/base" "$1/head"
+mkdir -p "$1"
 folder=$(cd "$1" && pwd)
-cd "$(dirname "$0")/../../../.."
-root=$PWD
-kernels="tf32_pingpong e4m3_promoted bf16_pingpong bf16_persistent"
-tree=$(mktemp -d)
-trap 'git -C "$root" worktree remove --force "$tree"' EXIT
-git worktree add --detach "$tree" HEAD >/dev/null
-
-build() { # build SIDE
-    cmake -S "$tree" -B "$tree/build" -G Ninja -DPLUMB_TESTS=OFF -DPLUMB_CUDA=ON >/dev/null
-    for kernel in $kernels; do
-        cmake --build "$tree/build" --target "kernels/lib$kernel.so" >/dev/null
-        cp "$tree/build/kernels/lib$kernel.so" "$folder/$1/"
-    done
-}
-
-build base
-at=$tree/kernels/gemm/cuda/persistent
-sed -i 's/PLUMB_RASTER_M, 8/PLUMB_RASTER_M, 2/' "$at/tf32_pingpong.cu"
-sed -i 's/(6, PLUMB/(5, PLUMB/; s/shape, 6, PLUMB/shape, 5, PLUMB/' "$at/e4m3_promoted.cu"
-sed -i 's/(5, PLUMB/(4, PLUMB/; s/shape, 5, PLUMB/shape, 4, PLUMB/' "$at/bf16_pingpong.cu"
-sed -i 's/PLUMB_RASTER_M, 16/PLUMB_RASTER_M, 8/' "$at/bf16_persistent.cu"
-build head
-cp tests/measure/regimes.py "$folder/"
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$here/../../../.."
+"$here/changes.sh" . "$folder"
+cp tests/measure/regimes.py "$here/triton_kernel.py" kernels/kernel.h "$folder/"
 ci/bundle "$folder/bundle"
 
 gate=$folder/gate

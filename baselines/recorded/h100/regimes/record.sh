@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # record.sh FOLDER, on a GPU with PyTorch and Triton: what prepare.sh has made there is gated with
-# looks in other regimes and without, of one kernel and of three; ten changes are timed by both
-# stopwatches; and identical code is gated in each regime. About three minutes.
+# looks in other regimes and without, of one kernel and of three; twenty changes are timed by both
+# stopwatches; and identical code is gated in each regime. About ten minutes.
 set -eu
 [ $# -eq 1 ] || { sed -n '4,7s/^# //p' "$0"; exit 4; }
 folder=$(cd "$1" && pwd)
@@ -29,9 +29,8 @@ gate three-without-looks main "$scratch/none.cfg"
 gate three-with-looks main "$policy"
 gate three-in-a-stream main "$scratch/stream.cfg"
 
-sed -n 's/^\([^,]*\),\([^,]*\),stream,.*/\1 \2/p' "$(dirname "$0")/turns.csv" >"$scratch/rows"
-python3 "$folder/regimes.py" "$folder/bundle/bin/bench" "$folder" "$scratch/rows" \
-    --regimes stream,isolated,dirty --seconds 150
+python3 "$folder/triton_kernel.py" "$folder/kernel.h" "$folder"
+python3 "$folder/regimes.py" "$folder/bundle/bin/bench" "$folder" "$folder/rows" --seconds 500
 
 mkdir "$scratch/aa"
 cp "$folder/base/libbf16_pingpong.so" "$folder/base/libe4m3_promoted.so" "$scratch/aa/"
