@@ -369,8 +369,8 @@ static enum duet_wish wish(void *context, const struct duet *d)
 // ---- looks in other regimes ----
 //
 // They cost at most a second of a device for each kernel that changed, however many devices share
-// it, and of a series' own time 0.6. Series that are over early are those without an alarm: each has
-// its share of what is left, so that alarms, which are over last, have the rest.
+// it, and of a series' own time 0.6. Series that are over early are those without an alarm: each
+// has its share of what is left, so that alarms, which are over last, have the rest.
 
 static const double look_s_per_kernel = 1, look_part = 0.6, look_first_s = 0.05;
 
