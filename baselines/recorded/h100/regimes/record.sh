@@ -29,7 +29,7 @@ gate three-without-looks main "$scratch/none.cfg"
 gate three-with-looks main "$policy"
 gate three-in-a-stream main "$scratch/stream.cfg"
 
-python3 "$folder/triton_kernel.py" "$folder/kernel.h" "$folder"
+python3 "$folder/regimes_triton.py" "$folder/kernel.h" "$folder"
 python3 "$folder/regimes.py" "$folder/bundle/bin/bench" "$folder" "$folder/rows" --seconds 500
 
 mkdir "$scratch/aa"

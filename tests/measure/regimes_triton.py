@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two changes of a Triton kernel, as libraries for bench: triton_kernel.py KERNEL_H FOLDER.
+"""Two changes of a Triton kernel, as libraries for bench: regimes_triton.py KERNEL_H FOLDER.
 
 On a GPU with PyTorch and Triton, and a C compiler. FOLDER/base and FOLDER/head get
 libtriton_group.so (tiles in groups of 8 rows, then of 1) and libtriton_stages.so (4 stages, then
