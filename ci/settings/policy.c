@@ -207,8 +207,8 @@ double metric_least(const struct policy_metric *metric)
 
 // ---- keys ----
 
-// One table says what the policy may hold: section, key, type, where it goes, and its range. A new
-// key is one line of the table and one field.
+// One table says what the policy may hold: section, key, type, where it goes, and its range. Most
+// of it is made from the lists of policy.h.
 
 enum type {
     TYPE_TEXT,
@@ -244,6 +244,8 @@ static const struct key {
     const char *words[2];
 } keys[] = {
 #define AT(type, member) offsetof(struct type, member)
+#define ROW(section, owner, thing, within, type, member, key, kind, min, max, no, yes, ...)        \
+    {section, key, owner, TYPE_##kind, AT(thing, within member), min, max, {no, yes}},
     {"build", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
     {"build", "input", OWN_POLICY, TYPE_TEXTS, AT(policy, recipe.inputs), 0, 0, {0}},
     {"build", "without", OWN_POLICY, TYPE_TEXTS, AT(policy, recipe.without), 0, 0, {0}},
@@ -255,98 +257,66 @@ static const struct key {
     {"build", "sandbox", OWN_POLICY, TYPE_SANDBOX, AT(policy, sandbox), 0, 0, {0}},
     {"build", "overlay", OWN_POLICY, TYPE_TEXT, AT(policy, overlay), 0, 0, {0}},
     {"build", "pass", OWN_POLICY, TYPE_TEXTS, AT(policy, recipe.environment), 0, 0, {0}},
-    {"toolchain", "", OWN_TOOLCHAIN, TYPE_HEADER, 0, 0, 0, {0}},
-    {"toolchain", "set", OWN_TOOLCHAIN, TYPE_SETTINGS, AT(policy_toolchain, settings), 0, 0, {0}},
-    {"toolchain", "prefix", OWN_TOOLCHAIN, TYPE_TEXT, AT(policy_toolchain, prefix), 0, 0, {0}},
-    {"toolchain",
-     "container",
-     OWN_TOOLCHAIN,
-     TYPE_TEXT,
-     AT(policy_toolchain, container),
-     0,
-     0,
-     {0}},
     {"device", "", OWN_DEVICE, TYPE_HEADER, 0, 0, 0, {0}},
-    {"device", "kind", OWN_DEVICE, TYPE_WORD, AT(policy_device, kind), 0, 0, {"host", "cuda"}},
-    {"device", "index", OWN_DEVICE, TYPE_INDEX, AT(policy_device, index), 0, 1023, {0}},
-    {"device", "units", OWN_DEVICE, TYPE_COUNT, AT(policy_device, units), 1, UNITS_MOST, {0}},
-    {"device", "profile", OWN_DEVICE, TYPE_TEXT, AT(policy_device, profile), 0, 0, {0}},
-    {"device", "exact", OWN_DEVICE, TYPE_BOOL, AT(policy_device, exact), 0, 0, {0}},
-    {"device", "required", OWN_DEVICE, TYPE_BOOL, AT(policy_device, required), 0, 0, {0}},
     {"problems", "", OWN_SET, TYPE_HEADER, 0, 0, 0, {0}},
     {"problems", "problem", OWN_SET, TYPE_PROBLEMS, 0, 0, 0, {0}},
-    {"problems", "regime", OWN_SET, TYPE_REGIMES, AT(policy_set, regimes), 0, 0, {0}},
     {"kernel", "", OWN_KERNEL, TYPE_HEADER, 0, 0, 0, {0}},
     {"kernel", "problems", OWN_KERNEL, TYPE_TEXTS, AT(policy_kernel, sets), 0, 0, {0}},
     {"kernel", "device", OWN_KERNEL, TYPE_TEXTS, AT(policy_kernel, devices), 0, 0, {0}},
-    {"kernel", "control", OWN_KERNEL, TYPE_BOOL, AT(policy_kernel, control), 0, 0, {0}},
-    {"kernel", "skip", OWN_KERNEL, TYPE_BOOL, AT(policy_kernel, skip), 0, 0, {0}},
-    {"kernel",
-     "trust",
-     OWN_KERNEL,
-     TYPE_CHOICE,
-     AT(policy_kernel, device_code),
-     0,
-     0,
-     {"library", "device-code"}},
-    {"kernel", "owner", OWN_KERNEL, TYPE_TEXT, AT(policy_kernel, owner), 0, 0, {0}},
-    {"kernel", "margin", OWN_KERNEL, TYPE_FRACTION, AT(policy_kernel, margin), 1e-4, 1, {0}},
-    {"kernel", "max-pairs", OWN_KERNEL, TYPE_COUNT, AT(policy_kernel, max_pairs), 16, 1e5, {0}},
-    {"kernel", "regime", OWN_KERNEL, TYPE_REGIMES, AT(policy_kernel, regimes), 0, 0, {0}},
     {"capture", "", OWN_CAPTURE, TYPE_HEADER, 0, 0, 0, {0}},
-    {"capture", "command", OWN_CAPTURE, TYPE_TEXT, AT(policy_capture, command), 0, 0, {0}},
-    {"capture", "kernel", OWN_CAPTURE, TYPE_TEXT, AT(policy_capture, kernel), 0, 0, {0}},
-    {"capture", "range", OWN_CAPTURE, TYPE_TEXT, AT(policy_capture, range), 0, 0, {0}},
-    {"capture", "launch", OWN_CAPTURE, TYPE_COUNT, AT(policy_capture, launch), 1, 1e9, {0}},
-    {"capture", "problem", OWN_CAPTURE, TYPE_TEXT, AT(policy_capture, problem), 0, 0, {0}},
-    {"capture", "tolerance", OWN_CAPTURE, TYPE_TOLERANCE, AT(policy_capture, tolerance), 0, 1, {0}},
-    {"capture", "limit", OWN_CAPTURE, TYPE_BYTES, AT(policy_capture, limit_bytes), 1, 1e12, {0}},
-    {"capture", "regime", OWN_CAPTURE, TYPE_REGIMES, AT(policy_capture, regimes), 0, 0, {0}},
-    {"capture", "margin", OWN_CAPTURE, TYPE_FRACTION, AT(policy_capture, margin), 1e-4, 1, {0}},
     {"library", "", OWN_LIBRARY, TYPE_HEADER, 0, 0, 0, {0}},
-    {"library", "skip", OWN_LIBRARY, TYPE_BOOL, AT(policy_library, skip), 0, 0, {0}},
     {"mix", "", OWN_MIX, TYPE_HEADER, 0, 0, 0, {0}},
     {"mix", "problem", OWN_MIX, TYPE_PARTS, 0, 0, 0, {0}},
-    {"mix", "kernel", OWN_MIX, TYPE_TEXT, AT(policy_mix, kernel), 0, 0, {0}},
-    {"mix", "margin", OWN_MIX, TYPE_FRACTION, AT(policy_mix, margin), 1e-4, 1, {0}},
     {"metric", "", OWN_METRIC, TYPE_HEADER, 0, 0, 0, {0}},
-    {"metric", "what", OWN_METRIC, TYPE_TEXT, AT(policy_metric, what), 0, 0, {0}},
-    {"metric", "margin", OWN_METRIC, TYPE_FRACTION, AT(policy_metric, margin), 0, 10, {0}},
-    {"metric", "least", OWN_METRIC, TYPE_AMOUNT, AT(policy_metric, least), 0, 1e15, {0}},
-    {"metric",
-     "better",
-     OWN_METRIC,
-     TYPE_CHOICE,
-     AT(policy_metric, higher),
-     0,
-     0,
-     {"lower", "higher"}},
-    {"metric", "kernel", OWN_METRIC, TYPE_TEXT, AT(policy_metric, kernel), 0, 0, {0}},
-    {"metric", "builds", OWN_METRIC, TYPE_COUNT, AT(policy_metric, builds), 1, 9, {0}},
+    {"toolchain", "", OWN_TOOLCHAIN, TYPE_HEADER, 0, 0, 0, {0}},
+    {"toolchain", "set", OWN_TOOLCHAIN, TYPE_SETTINGS, AT(policy_toolchain, settings), 0, 0, {0}},
     {"gate", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
-#define X(type, member, key, kind, min, max, no, yes, join)                                        \
-    {"gate", key, OWN_POLICY, TYPE_##kind, AT(policy, gate.member), min, max, {no, yes}},
+    {"measure", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
+    {"history", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
+    {"report", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
+    {"fleet", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
+// clang-format off
+#define X(...) ROW("device", OWN_DEVICE, policy_device, , __VA_ARGS__, )
+    POLICY_DEVICE(X)
+#undef X
+#define X(...) ROW("problems", OWN_SET, policy_set, , __VA_ARGS__, )
+    POLICY_SET(X)
+#undef X
+#define X(...) ROW("kernel", OWN_KERNEL, policy_kernel, , __VA_ARGS__, )
+    POLICY_KERNEL(X)
+#undef X
+#define X(...) ROW("capture", OWN_CAPTURE, policy_capture, , __VA_ARGS__, )
+    POLICY_CAPTURE(X)
+#undef X
+#define X(...) ROW("library", OWN_LIBRARY, policy_library, , __VA_ARGS__, )
+    POLICY_LIBRARY(X)
+#undef X
+#define X(...) ROW("mix", OWN_MIX, policy_mix, , __VA_ARGS__, )
+    POLICY_MIX(X)
+#undef X
+#define X(...) ROW("metric", OWN_METRIC, policy_metric, , __VA_ARGS__, )
+    POLICY_METRIC(X)
+#undef X
+#define X(...) ROW("toolchain", OWN_TOOLCHAIN, policy_toolchain, , __VA_ARGS__, )
+    POLICY_TOOLCHAIN(X)
+#undef X
+#define X(...) ROW("gate", OWN_POLICY, policy, gate., __VA_ARGS__, )
     POLICY_GATE(X)
 #undef X
-        {"measure", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
-    {"measure", "samples", OWN_POLICY, TYPE_COUNT, AT(policy, samples), 3, 1e5, {0}},
-    {"measure", "timeout", OWN_POLICY, TYPE_SECONDS, AT(policy, timeout_s), 1, 86400, {0}},
-    {"measure", "model", OWN_POLICY, TYPE_TEXT, AT(policy, model), 0, 0, {0}},
-    {"measure", "bias", OWN_POLICY, TYPE_TEXT, AT(policy, bias), 0, 0, {0}},
-    {"measure", "seed", OWN_POLICY, TYPE_SEED, AT(policy, seed_given), 0, 0, {0}},
-    {"history", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
-    {"history", "link", OWN_POLICY, TYPE_WORD, AT(policy, link), 0, 0, {"off", "on"}},
-    {"history", "search", OWN_POLICY, TYPE_COUNT, AT(policy, search_s), 0, 86400, {0}},
-    {"history", "sick", OWN_POLICY, TYPE_FRACTION, AT(policy, sick), 0, 10, {0}},
-    {"report", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
-    {"report", "commit-url", OWN_POLICY, TYPE_URL, AT(policy, commit_url), 0, 0, {0}},
-    {"report", "site-url", OWN_POLICY, TYPE_URL, AT(policy, site_url), 0, 0, {0}},
-    {"fleet", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
-    {"fleet", "tasks", OWN_POLICY, TYPE_COUNT, AT(policy, fleet.tasks), 1, 1e5, {0}},
-    {"fleet", "partition", OWN_POLICY, TYPE_SLURM, AT(policy, fleet.partition), 0, 0, {0}},
-    {"fleet", "gres", OWN_POLICY, TYPE_SLURM, AT(policy, fleet.gres), 0, 0, {0}},
-    {"fleet", "time", OWN_POLICY, TYPE_SLURM, AT(policy, fleet.time), 0, 0, {0}},
-    {"fleet", "account", OWN_POLICY, TYPE_SLURM, AT(policy, fleet.account), 0, 0, {0}},
+#define X(...) ROW("measure", OWN_POLICY, policy, , __VA_ARGS__, )
+    POLICY_MEASURE(X)
+#undef X
+#define X(...) ROW("history", OWN_POLICY, policy, , __VA_ARGS__, )
+    POLICY_HISTORY(X)
+#undef X
+#define X(...) ROW("report", OWN_POLICY, policy, , __VA_ARGS__, )
+    POLICY_REPORT(X)
+#undef X
+#define X(...) ROW("fleet", OWN_POLICY, policy, fleet., __VA_ARGS__, )
+    POLICY_FLEET(X)
+#undef X
+// clang-format on
+#undef ROW
 #undef AT
 };
 

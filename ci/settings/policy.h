@@ -63,22 +63,49 @@ enum { UNITS_MOST = 16 }; // of a device
 #define POLICY_SICK 0.05  // where the policy does not say it
 enum { POLICY_NO_LOOKS = 1 << REGIMES };
 
+// The keys of a section, one line each: the member with its type; the key, its kind (enum type of
+// policy.c) and range, or its two words, the first of which is the false one. A new key is a line
+// here and a line in ci/assets/policy.cfg, which explains it. Keys that hold lists, and those of
+// [build], whose members are the builder's, stand in policy.c.
+#define POLICY_MEMBER(type, member, ...) type member;
+
+#define POLICY_DEVICE(X)                                                                           \
+    X(const char *, kind, "kind", WORD, 0, 0, "host", "cuda")                                      \
+    X(int, index, "index", INDEX, 0, 1023, 0, 0)                                                   \
+    /* equal ones from index on that a gate or a study shares; 0: 1 */                             \
+    X(uint32_t, units, "units", COUNT, 1, UNITS_MOST, 0, 0)                                        \
+    /* the shipped one that a static gate holds kernels against; NULL: h200-sxm */                 \
+    X(const char *, profile, "profile", TEXT, 0, 0, 0, 0)                                          \
+    /* absent: an error when required, else said and skipped */                                    \
+    X(bool, required, "required", BOOL, 0, 0, 0, 0)                                                \
+    /* a GPU that is not of this profile counts as absent */                                       \
+    X(bool, exact, "exact", BOOL, 0, 0, 0, 0)
+
 struct policy_device {
     const char *name;
-    const char *kind; // "host" or "cuda"
-    int index;
-    uint32_t units;      // equal ones from index on that a gate or a study shares; 0: 1
-    const char *profile; // shipped one that a static gate holds kernels against; NULL: h200-sxm
-    bool required;       // absent: an error when required, else said and skipped
-    bool exact;          // a GPU that is not of this profile counts as absent
+    POLICY_DEVICE(POLICY_MEMBER)
 };
+
+// Regimes are a bit of each enum regime; 0: others decide.
+#define POLICY_SET(X) X(uint32_t, regimes, "regime", REGIMES, 0, 0, 0, 0)
 
 struct policy_set {
     const char *name;
     struct problem *problems;
     size_t count;
-    uint32_t regimes; // as policy_kernel's
+    POLICY_SET(POLICY_MEMBER)
 };
+
+#define POLICY_KERNEL(X)                                                                           \
+    /* who looks after these kernels, or NULL */                                                   \
+    X(const char *, owner, "owner", TEXT, 0, 0, 0, 0)                                              \
+    X(bool, control, "control", BOOL, 0, 0, 0, 0)                                                  \
+    X(bool, skip, "skip", BOOL, 0, 0, 0, 0) /* listed, but neither measured nor missed */          \
+    /* timed from a record, without host code of the commit (ci/gate/measuring.h) */               \
+    X(bool, device_code, "trust", CHOICE, 0, 0, "library", "device-code")                          \
+    X(double, margin, "margin", FRACTION, 1e-4, 1, 0, 0)      /* 0: the gate's */                  \
+    X(uint32_t, max_pairs, "max-pairs", COUNT, 16, 1e5, 0, 0) /* 0: the gate's */                  \
+    X(uint32_t, regimes, "regime", REGIMES, 0, 0, 0, 0)
 
 struct policy_kernel {
     const char *pattern; // fnmatch
@@ -87,13 +114,7 @@ struct policy_kernel {
     size_t set_count;
     const char **devices; // none: every device of the library's kind
     size_t device_count;
-    const char *owner; // who looks after these kernels, or NULL
-    bool control;
-    bool skip;        // listed, but neither measured nor missed
-    bool device_code; // timed from a record, without host code of the commit (ci/gate/measuring.h)
-    double margin;    // 0: the gate's
-    uint32_t max_pairs; // 0: the gate's
-    uint32_t regimes;   // a bit of each enum regime; 0: others decide
+    POLICY_KERNEL(POLICY_MEMBER)
 };
 
 struct policy_mix_part {
@@ -101,65 +122,111 @@ struct policy_mix_part {
     struct problem problem;
 };
 
+#define POLICY_MIX(X)                                                                              \
+    /* fnmatch; NULL: every kernel that does all of the problems */                                \
+    X(const char *, kernel, "kernel", TEXT, 0, 0, 0, 0)                                            \
+    X(double, margin, "margin", FRACTION, 1e-4, 1, 0, 0) /* 0: it does not judge */
+
 struct policy_mix {
     const char *name;
     struct policy_mix_part *parts;
     size_t count;
-    const char *kernel; // fnmatch; NULL: every kernel that does all of the problems
-    double margin;      // 0: it does not judge
+    POLICY_MIX(POLICY_MEMBER)
 };
+
+#define POLICY_METRIC(X)                                                                           \
+    X(const char *, what, "what", TEXT, 0, 0, 0, 0)     /* NULL: its name */                       \
+    X(const char *, kernel, "kernel", TEXT, 0, 0, 0, 0) /* fnmatch of kernels; NULL: all */        \
+    X(double, margin, "margin", FRACTION, 0, 10, 0, 0)  /* below 0: the metric's own */            \
+    X(double, least, "least", AMOUNT, 0, 1e15, 0, 0)    /* likewise */                             \
+    X(bool, higher, "better", CHOICE, 0, 0, "lower", "higher")                                     \
+    X(uint32_t, builds, "builds", COUNT, 1, 9, 0, 0) /* of each commit at most */
 
 struct metric; // metric.h
 struct policy_metric {
     const char *name;
-    const char *what; // NULL: its name
     const struct metric *metric;
-    const char *kernel;   // fnmatch of kernels; NULL: all
-    double margin, least; // below 0: the metric's own
-    bool higher;          // is better
-    uint32_t builds;      // of each commit at most
+    POLICY_METRIC(POLICY_MEMBER)
 };
+
+#define POLICY_TOOLCHAIN(X)                                                                        \
+    X(const char *, prefix, "prefix", TEXT, 0, 0, 0, 0)       /* absolute, or NULL */              \
+    X(const char *, container, "container", TEXT, 0, 0, 0, 0) /* name of an image, or NULL */
 
 struct policy_toolchain {
     const char *name;      // letters, digits and ._+- alone
     const char **settings; // NAME=VALUE
     size_t setting_count;
-    const char *prefix;    // absolute, or NULL
-    const char *container; // name of an image, or NULL
     bool foreign; // the container is of a checkout that may be a stranger's (policy_confine())
+    POLICY_TOOLCHAIN(POLICY_MEMBER)
 };
 
 #define CAPTURE_BY_TYPE (-1.0)
+#define POLICY_CAPTURE(X)                                                                          \
+    X(const char *, command, "command", TEXT, 0, 0, 0, 0) /* SHELL, as build.command */            \
+    X(const char *, kernel, "kernel", TEXT, 0, 0, 0, 0) /* fnmatch of functions; NULL: a range */  \
+    X(const char *, range, "range", TEXT, 0, 0, 0, 0) /* fnmatch of NVTX ranges; NULL: a kernel */ \
+    /* which of those that match, from 1; 0: one of each shape */                                  \
+    X(uint32_t, launch, "launch", COUNT, 1, 1e9, 0, 0)                                             \
+    /* text; NULL: what its range is named as, or capture=1:fp32 */                                \
+    X(const char *, problem, "problem", TEXT, 0, 0, 0, 0)                                          \
+    /* relative to the largest result; 0: bit by bit; or CAPTURE_BY_TYPE */                        \
+    X(double, tolerance, "tolerance", TOLERANCE, 0, 1, 0, 0)                                       \
+    /* of all that its buffers hold; 0: 2 GiB */                                                   \
+    X(uint64_t, limit_bytes, "limit", BYTES, 1, 1e12, 0, 0)                                        \
+    X(uint32_t, regimes, "regime", REGIMES, 0, 0, 0, 0)                                            \
+    X(double, margin, "margin", FRACTION, 1e-4, 1, 0, 0) /* 0: the gate's */
 
 // A program that is run once so that its launches, or the launches of its ranges, become a
 // series of this name (ci/gate/built.h).
 struct policy_capture {
-    const char *name;     // as a kernel's
-    const char *command;  // SHELL, as build.command
-    const char *kernel;   // fnmatch of device functions; NULL: a range
-    const char *range;    // fnmatch of NVTX ranges; NULL: a kernel
-    uint32_t launch;      // which of those that match, from 1; 0: one of each shape
-    const char *problem;  // text; NULL: what its range is named as, or capture=1:fp32
-    double tolerance;     // relative to the largest result; 0: bit by bit; or CAPTURE_BY_TYPE
-    uint64_t limit_bytes; // of all that its buffers hold; 0: 2 GiB
-    uint32_t regimes;     // as policy_kernel's
-    double margin;        // 0: the gate's
+    const char *name; // as a kernel's
+    POLICY_CAPTURE(POLICY_MEMBER)
 };
+
+// A library that is skipped is built, but neither listed nor loaded.
+#define POLICY_LIBRARY(X) X(bool, skip, "skip", BOOL, 0, 0, 0, 0)
 
 struct policy_library {
     const char *pattern; // fnmatch, of the file's name without its folder
     const char *also;    // a second one that must match (policy_confine()); NULL: none
-    bool skip;           // built, but neither listed nor loaded
+    POLICY_LIBRARY(POLICY_MEMBER)
 };
 
 // Options of sbatch for ci/fleet; NULL: none.
+#define POLICY_FLEET(X)                                                                            \
+    X(uint32_t, tasks, "tasks", COUNT, 1, 1e5, 0, 0) /* parts */                                   \
+    X(const char *, partition, "partition", SLURM, 0, 0, 0, 0)                                     \
+    X(const char *, gres, "gres", SLURM, 0, 0, 0, 0)                                               \
+    X(const char *, time, "time", SLURM, 0, 0, 0, 0)                                               \
+    X(const char *, account, "account", SLURM, 0, 0, 0, 0)
+
 struct policy_fleet {
-    uint32_t tasks; // parts
-    const char *partition, *gres, *time, *account;
+    POLICY_FLEET(POLICY_MEMBER)
 };
 
-// The keys of [gate], one line each: the member with its type; the key, its kind and range, or its
-// two words, the first of which is false; and what counts where the trusted branch says otherwise
+#define POLICY_MEASURE(X)                                                                          \
+    X(uint32_t, samples, "samples", COUNT, 3, 1e5, 0, 0)     /* per solo measurement */            \
+    X(double, timeout_s, "timeout", SECONDS, 1, 86400, 0, 0) /* per series */                      \
+    X(const char *, model, "model", TEXT, 0, 0, 0, 0)        /* used for predictions */            \
+    X(const char *, bias, "bias", TEXT, 0, 0, 0, 0) /* file of calibrated biases, or NULL */       \
+    X(bool, seed_given, "seed", SEED, 0, 0, 0, 0)   /* of older policies, and of no effect */
+
+#define POLICY_HISTORY(X)                                                                          \
+    /* whether `plumb run` links new codes; NULL: on CUDA devices */                               \
+    X(const char *, link, "link", WORD, 0, 0, "off", "on")                                         \
+    /* for all searches of `plumb bisect --events` together */                                     \
+    X(uint32_t, search_s, "search", COUNT, 0, 86400, 0, 0)                                         \
+    /* how much slower a GPU's controls may become, relative; 0: any */                            \
+    X(double, sick, "sick", FRACTION, 0, 10, 0, 0)
+
+#define POLICY_REPORT(X)                                                                           \
+    /* of a commit, its id in place of %s or behind; or NULL */                                    \
+    X(const char *, commit_url, "commit-url", URL, 0, 0, 0, 0)                                     \
+    /* where the nightly site is published, or NULL */                                             \
+    X(const char *, site_url, "site-url", URL, 0, 0, 0, 0)
+
+// The keys of [gate] say besides what counts where the trusted branch says otherwise
 // than the change (policy_confine()): TRUSTED: what the branch says; LARGER: the larger number;
 // BOTH: true where both are; EITHER: where one is; MARGIN and REGIMES: as join_margins() and
 // join_regimes() say.
@@ -184,9 +251,7 @@ struct policy_fleet {
     X(bool, static_fails, "static-alone", CHOICE, 0, 0, "pass", "fail", EITHER)
 
 struct policy_gate {
-#define X(type, member, ...) type member;
-    POLICY_GATE(X)
-#undef X
+    POLICY_GATE(POLICY_MEMBER)
 };
 
 struct policy {
@@ -213,17 +278,10 @@ struct policy {
     size_t metric_count;
     struct policy_gate gate;
     struct policy_fleet fleet;
-    uint32_t samples;       // per solo measurement
-    double timeout_s;       // per series
-    const char *model;      // used for predictions
-    const char *bias;       // file of the model's calibrated biases, or NULL
-    bool seed_given;        // measure.seed: read for older policies' sake, and of no effect
-    const char *link;       // "on" or "off": `plumb run` links new codes; NULL: on CUDA devices
-    double sick;            // how much slower a GPU's controls may become, relative; 0: any
-    uint32_t search_s;      // for all searches of `plumb bisect --events` together
-    const char *commit_url; // of a commit, its id in place of %s or behind; or NULL
-    const char *site_url;   // where the nightly site is published, or NULL
-    struct arena arena;     // owns everything above
+    POLICY_MEASURE(POLICY_MEMBER)
+    POLICY_HISTORY(POLICY_MEMBER)
+    POLICY_REPORT(POLICY_MEMBER)
+    struct arena arena; // owns everything above
 };
 
 // Parses and checks; `label` is how errors name the file. The caller frees with policy_free.

@@ -360,7 +360,12 @@ TEST(template_has_every_key)
         "{ tr -d '\\n' <'" TEST_SOURCE
         "/ci/settings/policy.c' | grep -oE '\\{\"[a-z]+\", *\"[a-z-]+\", "
         "*OWN_' | sed -E 's/[^a-z-]+/ /g; s/^ //; s/ $//'; "
-        "sed -nE 's/^    X\\([a-z0-9_]+, [a-z_]+, \"([a-z-]+)\".*/gate \\1/p' '" TEST_SOURCE
+        "awk '/^#define POLICY_[A-Z]+\\(X\\)/ { here = tolower($2); gsub(/policy_|\\(x\\)/, \"\", "
+        "here);"
+        " if (here == \"set\") here = \"problems\" }"
+        " match($0, /[ (]X\\([^,]+, [a-z_]+, \"[a-z-]+\"/) { line = substr($0, RSTART, RLENGTH - "
+        "1);"
+        " sub(/.*\"/, \"\", line); print here, line }' '" TEST_SOURCE
         "/ci/settings/policy.h'; } | sort -u >wants; "
         "test $(wc -l <wants) -ge 60 && comm -13 has wants | tee /dev/stderr | { ! grep -q .; }";
     char *folder = helper_directory(), *command = xprintf("cd '%s' && { %s; }", folder, awk);
