@@ -335,3 +335,20 @@ TEST(problem_counts_what_forms_add)
         assert_true(problem_bytes(&p) == cases[i].bytes);
     }
 }
+
+TEST(m_n_and_k_are_a_gemm)
+{
+    static const char *const same[][2] = {{"m=4096,n=4097,k=7168:bf16", "4096x4097x7168:bf16"},
+                                          {"k=3,m=1,n=2:e4m3-bf16:nn", "1x2x3:e4m3-bf16:nn"},
+                                          {"128x7168x2048:bf16", "128x7168x2048:bf16"},
+                                          {"m=1,n=2,k=3,d=4:bf16", "d=4,k=3,m=1,n=2:bf16"}};
+    struct problem one, other;
+    struct error err;
+    for (size_t i = 0; i < ARRAY_COUNT(same); i++) {
+        assert_int_equal(problem_parse_named(&one, same[i][0], &err), 0);
+        assert_int_equal(problem_parse(&other, same[i][1], &err), 0);
+        assert_true(problem_equal(&one, &other));
+    }
+    assert_int_equal(problem_parse_named(&one, "attention", &err), -1);
+    assert_int_equal(problem_parse_named(&one, "m=1,n=0,k=3:bf16", &err), -1);
+}
