@@ -384,7 +384,9 @@ static int run_commits(struct waiting *w, struct context *context, const struct 
     size_t measured = 0, left = 0;
     bool known = false; // the newest one
     struct to_build what = {.toolchain = w->toolchain};
-    if (select_commits(&commits, context, a, w->toolchain, err))
+    // A range that is not there is told before a device that is not.
+    if (select_commits(&commits, context, a, w->toolchain, err) ||
+        (!context->device_count && context_devices(context, err)))
         return -1;
     w->several = commits.count > 1;
     if (commits.count)
@@ -466,7 +468,7 @@ static int open_and_run(enum conclusion *out, struct run_tally *tally, struct co
     const char *folder = a->options.dry_run ? NULL : a->options.out;
     if ((folder && output_directory(folder, err)) || context_open(context, &a->options, err) ||
         context_policy(context, "", err) || context_store(context, STORE_WRITE, err) ||
-        context_builder(context, err) || context_devices(context, err))
+        context_builder(context, err))
         return -1;
     return run_toolchains(out, tally, context, a, err);
 }

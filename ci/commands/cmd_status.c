@@ -34,6 +34,7 @@ struct status {
     size_t count;
     struct commit head, parent;
     bool has_head, has_parent, has_policy, has_devices;
+    bool unread;                    // there is a store, and it cannot be read
     const struct run_entry *judged; // the newest gate of HEAD against its parent among those shown
     const char *next;               // what to do; NULL until something decides it
 };
@@ -124,6 +125,8 @@ static void add_store(struct status *s)
         store_list_runs(&runs, &count, context->store, STORE_ALL_RUNS, RUNS_SHOWN, &context->arena,
                         &err)) {
         SAY(s, "store", "%s", err.text);
+        s->unread = true;
+        decide(s, "the store first: its line says what is wrong");
         return;
     }
     SAY(s, "store", "%s: %.1f MB, %lld %s, %lld %s of %lld series", path,
@@ -143,6 +146,7 @@ static void add_devices(struct status *s)
         return;
     if (context_sandbox_probe(context, &err)) {
         SAY(s, "sandbox", "%s", err.text);
+        decide(s, "the sandbox first: nothing is built without one");
         return;
     }
     context->bench_log = "/dev/null";
@@ -152,6 +156,7 @@ static void add_devices(struct status *s)
             : arena_printf(&context->arena, "none: %s", context->sandbox.reason));
     if (context_devices(context, &err)) {
         SAY(s, "device", "%s", err.text);
+        decide(s, "the device first: its line says what is wrong");
         return;
     }
     s->has_devices = true;
@@ -237,7 +242,9 @@ static void add_work(struct status *s)
         !s->has_parent ? "has no parent here"
         : changed      ? "changes what the build reads"
                        : "changes nothing that the build reads",
-        known ? "measured" : "not all measured");
+        s->unread || !s->has_devices ? "not known"
+        : known                      ? "measured"
+                                     : "not all measured");
     decide_on_policy(s, known);
     if (s->judged &&
         strncmp(s->judged->headline, HEADLINE_UNJUDGED, strlen(HEADLINE_UNJUDGED)) == 0)

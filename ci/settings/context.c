@@ -478,19 +478,32 @@ static int open_state(struct context *context, struct error *err)
                                  context->state);
 }
 
+// Opens a store that an option names. A folder that is made for it is told: its name may be a slip.
+static int open_named_store(struct context *context, const char *path, enum store_mode mode,
+                            struct error *err)
+{
+    const char *slash = strrchr(path, '/');
+    const char *folder = slash && slash > path
+                             ? arena_printf(&context->arena, "%.*s", (int)(slash - path), path)
+                             : NULL;
+    const bool made = mode == STORE_WRITE && folder && access(folder, F_OK) && errno == ENOENT;
+    if (repository_refuse_brought(path, BROUGHT_ANYTHING, err) ||
+        store_open(&context->store, path, mode, err))
+        return -1;
+    if (made)
+        progress_note(&context->progress, "made the folder %s for the store", folder);
+    return 0;
+}
+
 int context_store(struct context *context, enum store_mode mode, struct error *err)
 {
     const char *path = context->options->store;
-    if (!path) {
-        if (open_state(context, err))
-            return -1;
-        if (mode == STORE_WRITE &&
-            (make_directory(context->state, err) || context_ignore(context->state, err)))
-            return -1;
-        path = arena_printf(&context->arena, "%s/store.db", context->state);
-    } else if (repository_refuse_brought(path, BROUGHT_ANYTHING, err)) {
+    if (path)
+        return open_named_store(context, path, mode, err);
+    if (open_state(context, err) || (mode == STORE_WRITE && (make_directory(context->state, err) ||
+                                                             context_ignore(context->state, err))))
         return -1;
-    }
+    path = arena_printf(&context->arena, "%s/store.db", context->state);
     return store_open(&context->store, path, mode, err);
 }
 

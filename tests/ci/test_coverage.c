@@ -76,6 +76,13 @@ TEST(measuring_still_needs_the_device)
     plumb_said(&outcome, 4, "device gpu: ");
 }
 
+TEST(a_range_that_is_not_there_is_told_before_a_device_that_is_not)
+{
+    with_policy("run", "nosuch", ONE,
+                "[device \"gpu\"]\n\tkind = cuda\n\tindex = 1023\n" SMALL ALL);
+    plumb_said(&outcome, 4, "nosuch: no such revision");
+}
+
 TEST(twins_are_named_with_both_libraries)
 {
     with_policy("list", "kernels", TWO, HOST ALL);

@@ -63,12 +63,12 @@ static size_t builds_kept(void)
     return (size_t)WEXITSTATUS(status);
 }
 
-struct line {
+struct printed_line {
     const char *words[8];
     const char *unbuilt, *built; // what it says before anything is built, and after
 };
 
-static const struct line lines[] = {
+static const struct printed_line lines[] = {
     {{"gate", "--base", "HEAD~1", NULL}, "2 commits would be built", "series would be measured"},
     {{"run", "HEAD~1..HEAD", NULL}, "1 commit would be built", "nothing to do"},
     {{"run", "HEAD", "--again", NULL}, "1 commit would be built", "2 of 2 series"},
@@ -81,7 +81,7 @@ static const struct line lines[] = {
     {{"report", NULL}, "no finished run", "would be written to plumb-report"},
 };
 
-static void ask(const struct line *line, bool built)
+static void ask(const struct printed_line *line, bool built)
 {
     const char *argv[24];
     size_t used = 0;

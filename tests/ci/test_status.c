@@ -112,7 +112,21 @@ TEST(a_damaged_store_is_a_line_and_not_the_end)
     plumb_run(&outcome, repo.directory,
               (const char *[]){"status", "--policy", repo.policy, "--store", path, NULL}, 0);
     plumb_said(&outcome, 0, "broken.db");
-    plumb_said(&outcome, 0, "next");
+    plumb_said(&outcome, 0, "its own times are not known");
+    plumb_said(&outcome, 0, "next        the store first");
+    free(path);
+}
+
+TEST(a_folder_that_an_option_names_is_made_aloud)
+{
+    char *path = xprintf("%s/slip/store.db", repo.directory);
+    const char *argv[] = {"import", "--store", path, TEST_DATA "/stores/d4c778d.jsonl", NULL};
+    char *said = xprintf("made the folder %s/slip for the store", repo.directory);
+    plumb_run(&outcome, repo.directory, argv, 0);
+    plumb_said(&outcome, 0, said);
+    plumb_run(&outcome, repo.directory, argv, 0);
+    assert_null(strstr(outcome.output, "made the folder"));
+    free(said);
     free(path);
 }
 
