@@ -16,6 +16,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -391,50 +392,107 @@ static void explain_clock(struct buffer *lines, const struct result *r, struct a
 
 // Of the two builds of a kernel. All problems of the kernel share them.
 struct kernel_facts {
+    const struct explaining *all;
     const struct built_kernel *base, *head;
-    struct code_reading readings[2];
+    struct arena arena; // of what is read
     struct code_facts before, now;
     struct error why; // they are not known
-    bool begun, failed, ended;
+    pthread_t reader;
+    bool begun, apart, failed; // apart: in a thread of its own, which is not joined yet
 };
 
 struct explaining {
-    struct arena *arena;
     const struct context *context;
     const struct built *base, *head;
     struct kernel_facts *facts; // of each kernel with an alarm
-    size_t count;
+    size_t count, reading;      // reading: readers that nobody has joined
 };
 
+struct explaining *explaining_begin(const struct task_list *tasks, const struct context *context,
+                                    const struct built *base, const struct built *head)
+{
+    struct explaining *e = xcalloc(1, sizeof(*e));
+    *e = (struct explaining){.context = context, .base = base, .head = head};
+    e->facts = xcalloc(tasks->count + 1, sizeof(*e->facts));
+    return e;
+}
+
+static void *read_both(void *facts)
+{
+    struct kernel_facts *k = facts;
+    const struct explaining *e = k->all;
+    struct code_reading readings[2];
+    k->failed =
+        code_facts_begin(&readings[0], e->base, k->base, e->context, &k->arena, &k->why) != 0;
+    if (k->failed)
+        return NULL;
+    k->failed =
+        code_facts_begin(&readings[1], e->head, k->head, e->context, &k->arena, &k->why) != 0;
+    code_facts_end(&k->before, &readings[0], &k->arena);
+    if (!k->failed)
+        code_facts_end(&k->now, &readings[1], &k->arena);
+    return NULL;
+}
+
+// As many at once as half of the processors.
 static void begin_facts(struct explaining *e, struct kernel_facts *k)
 {
-    struct code_facts ignored;
-    if (k->begun)
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    const size_t most = processors > 2 ? (size_t)processors / 2 : 1;
+    if (k->begun || e->reading >= most)
         return;
-    k->begun = true;
-    k->failed =
-        code_facts_begin(&k->readings[0], e->base, k->base, e->context, e->arena, &k->why) != 0;
-    if (!k->failed &&
-        code_facts_begin(&k->readings[1], e->head, k->head, e->context, e->arena, &k->why)) {
-        code_facts_end(&ignored, &k->readings[0], e->arena);
-        k->failed = true;
-    }
+    k->begun = k->apart = pthread_create(&k->reader, NULL, read_both, k) == 0;
+    e->reading += k->apart;
+}
+
+static void join(struct explaining *e, struct kernel_facts *k)
+{
+    if (!k->apart)
+        return;
+    pthread_join(k->reader, NULL);
+    k->apart = false;
+    e->reading--;
+}
+
+// The number of the alarm's kernel; tasks are in order of kernels.
+static size_t number_of(struct explaining *e, const struct task *task)
+{
+    size_t at = 0;
+    while (at < e->count && (e->facts[at].base != task->base || e->facts[at].head != task->head))
+        at++;
+    if (at == e->count)
+        e->facts[e->count++] =
+            (struct kernel_facts){.all = e, .base = task->base, .head = task->head};
+    return at;
+}
+
+void explaining_alarm(struct explaining *e, const struct task *task)
+{
+    begin_facts(e, &e->facts[number_of(e, task)]);
 }
 
 // The facts of kernel `at`, while those of the next ones are being read.
 static const struct kernel_facts *read_facts(struct explaining *e, size_t at)
 {
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    const size_t ahead = processors > 2 ? (size_t)processors / 2 : 1;
     struct kernel_facts *k = &e->facts[at];
-    for (size_t i = at; i < e->count && i < at + ahead; i++)
+    for (size_t i = at; i < e->count; i++)
         begin_facts(e, &e->facts[i]);
-    if (!k->failed && !k->ended) {
-        code_facts_end(&k->before, &k->readings[0], e->arena);
-        code_facts_end(&k->now, &k->readings[1], e->arena);
-    }
-    k->ended = true;
+    join(e, k);
+    if (!k->begun)
+        read_both(k);
+    k->begun = true;
     return k;
+}
+
+void explaining_end(struct explaining *e)
+{
+    for (size_t i = 0; e && i < e->count; i++) {
+        join(e, &e->facts[i]);
+        arena_free(&e->facts[i].arena);
+    }
+    if (e)
+        free(e->facts);
+    free(e);
 }
 
 static void explain_one(struct run *run, const struct task *task, const struct context *context,
@@ -464,38 +522,23 @@ static bool is_alarm(const struct task *task)
            task->head;
 }
 
-// The number of the alarm's kernel; tasks are in order of kernels.
-static size_t number_of(struct explaining *e, const struct task *task)
+void explain_alarms(struct explaining *e, struct run *run, const struct task_list *tasks)
 {
-    size_t at = 0;
-    while (at < e->count && (e->facts[at].base != task->base || e->facts[at].head != task->head))
-        at++;
-    if (at == e->count)
-        e->facts[e->count++] = (struct kernel_facts){.base = task->base, .head = task->head};
-    return at;
-}
-
-void explain_alarms(struct run *run, const struct task_list *tasks, const struct context *context,
-                    const struct built *base, const struct built *head)
-{
-    struct explaining e = {.arena = &run->arena, .context = context, .base = base, .head = head};
-    e.facts = xcalloc(tasks->count + 1, sizeof(*e.facts));
     for (size_t i = 0; i < tasks->count; i++) {
         if (is_alarm(&tasks->items[i]))
-            number_of(&e, &tasks->items[i]);
+            explaining_alarm(e, &tasks->items[i]);
     }
     for (size_t i = 0; i < tasks->count; i++) {
         const struct task *task = &tasks->items[i];
         if (!is_alarm(task))
             continue;
-        const struct kernel_facts *facts = read_facts(&e, number_of(&e, task));
+        const struct kernel_facts *facts = read_facts(e, number_of(e, task));
         if (facts->failed)
             task->result->verdict.explanation =
                 arena_printf(&run->arena, "why: not known: %s\n", facts->why.text);
         else
-            explain_one(run, task, context, facts);
+            explain_one(run, task, e->context, facts);
     }
-    free(e.facts);
 }
 
 // ---- the gate without a device ----

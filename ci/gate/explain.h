@@ -42,10 +42,21 @@ struct function_pair {
 size_t code_facts_pair(struct function_pair *out, const struct code_facts *base,
                        const struct code_facts *head);
 
+// The explanations of a gate's alarms. To disassemble a kernel's two libraries takes a second, so
+// that begins when its first alarm does, beside the pairs that confirm it.
+struct explaining;
+struct explaining *explaining_begin(const struct task_list *tasks, const struct context *context,
+                                    const struct built *base, const struct built *head);
+
+// A series of the task's kernel has an alarm, confirmed or not. By one thread at a time.
+void explaining_alarm(struct explaining *explaining, const struct task *task);
+
 // For each slower or faster result: appends the reason to verdict.sentence and sets
 // verdict.explanation. A library that cannot be read is said, not an error.
-void explain_alarms(struct run *run, const struct task_list *tasks, const struct context *context,
-                    const struct built *base, const struct built *head);
+void explain_alarms(struct explaining *explaining, struct run *run, const struct task_list *tasks);
+
+// Waits for what is still being read. NULL is fine.
+void explaining_end(struct explaining *explaining);
 
 // The lines about code, traits and occupancy, each ended by '\n'; *why is the one clause that says
 // most ("it now spills 48 bytes ..."), or "" when nothing a compiler reports has changed.

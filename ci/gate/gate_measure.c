@@ -5,6 +5,7 @@
 #include "ci/gate/gate_measure.h"
 
 #include "ci/gate/duets.h"
+#include "ci/gate/explain.h"
 #include "ci/gate/measuring.h"
 #include "ci/gate/mixes.h"
 #include "ci/gate/task_list.h"
@@ -574,6 +575,8 @@ static void has_played(void *context, const struct duets *duets, const struct du
 {
     const struct session *s = context;
     const struct task_place *place = duet->owner;
+    if (duet->alarmed && !place->self && s->m->explaining)
+        explaining_alarm(s->m->explaining, place->task);
     if (!progress_due(&s->m->context->progress))
         return;
     progress_left(&s->m->context->progress, left_s(s, duets));

@@ -54,11 +54,12 @@ struct measuring {
     size_t directory_count, shown_count; // with and without that of the records
     struct recording recording;
     struct bench *bench;
-    struct bench_handle handle; // of the series that is open
-    uint32_t processes;         // that measured side by side
-    size_t checked;             // series that were launched once, for no run ever had been
-    uint64_t seed;              // drawn anew for each session, stored with what it measures
-    double deadline_s;          // monotonic: no new block after it; 0 = none
+    struct bench_handle handle;    // of the series that is open
+    uint32_t processes;            // that measured side by side
+    size_t checked;                // series that were launched once, for no run ever had been
+    uint64_t seed;                 // drawn anew for each session, stored with what it measures
+    double deadline_s;             // monotonic: no new block after it; 0 = none
+    struct explaining *explaining; // is told of alarms; NULL: nobody is
 };
 
 // `builds` are all whose libraries are opened, each once or more often; those that did not build,

@@ -131,6 +131,7 @@ int pipeline_gate(struct run *run, struct context *context, const struct to_buil
         return 0;
     measuring_begin(&measuring, context, (const struct built *const[]){&base_built, &head_built},
                     2);
+    measuring.explaining = explaining_begin(&tasks, context, &base_built, &head_built);
     const double begun_s = monotonic_s();
     measuring.deadline_s = begun_s + context->policy.gate.seconds;
     struct gate_self self = {0};
@@ -142,7 +143,7 @@ int pipeline_gate(struct run *run, struct context *context, const struct to_buil
     if (predicting_fill(run, &tasks, context, err) || judge_history(run, context, err) ||
         judge_gate(run, &tasks, context, &base_built, &head_built, self.verdicts, self.count, err))
         goto done;
-    explain_alarms(run, &tasks, context, &base_built, &head_built);
+    explain_alarms(measuring.explaining, run, &tasks);
     tell_cost(run, &measuring, wall_s);
     const struct to_build *const to[] = {base, head};
     if (metrics_find(run, context, &base_built, &head_built, to, part, err))
@@ -150,6 +151,7 @@ int pipeline_gate(struct run *run, struct context *context, const struct to_buil
     status = part->count ? run_leave_part(run, context, part, err)
                          : gate_conclude(run, context, &head_built, &accepted, NULL, err);
 done:
+    explaining_end(measuring.explaining);
     measuring_end(&measuring);
     return status;
 }

@@ -5,12 +5,16 @@
 #include "ci/gate/explain.h"
 #include "tests/helpers/helper_bench.h"
 #include "tests/helpers/helper_facts.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_library.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void explain(struct two_builds *f)
 {
@@ -219,9 +223,46 @@ static const char *explained(struct two_builds *f)
     const struct built base = {.log = ""}, head = {.log = ""};
     const struct task_list tasks = {.items = &f->task, .count = 1};
     struct run run = {.results = &f->result, .count = 1, .arena = f->arena};
-    explain_alarms(&run, &tasks, &context, &base, &head);
+    struct explaining *explaining = explaining_begin(&tasks, &context, &base, &head);
+    explain_alarms(explaining, &run, &tasks);
+    explaining_end(explaining);
     f->arena = run.arena;
     return f->result.verdict.explanation;
+}
+
+// To disassemble takes a second. It begins with the alarm, and not when the alarm is explained.
+TEST(code_is_read_while_an_alarm_is_being_confirmed)
+{
+    struct two_builds *f = *state;
+    struct context context = {.policy = {.model = "hopper"}};
+    const struct built base = {.log = ""}, head = {.log = ""};
+    const struct task_list tasks = {.items = &f->task, .count = 1};
+    struct run run = {.results = &f->result, .count = 1, .arena = f->arena};
+    struct sample samples[2][PAIRS];
+    assert_int_equal(library_set_up(NULL), 0);
+    library_make_cuda("two", &library_usual_cubin);
+    char *library = library_path("two.so"), *script = library_path("cuobjdump");
+    char *begun = library_path("begun"), *folder = library_path("");
+    char *text = xprintf("#!/bin/sh\n: >>%s\necho '/*0000*/ FFMA R1'\n", begun);
+    char *path = xprintf("%s:/usr/bin:/bin", folder), *old = xstrdup(getenv("PATH"));
+    helper_write_text(script, text);
+    assert_int_equal(chmod(script, 0755), 0);
+    setenv("PATH", path, 1);
+    alarm_of(f, samples, library);
+    struct explaining *explaining = explaining_begin(&tasks, &context, &base, &head);
+    explaining_alarm(explaining, &f->task);
+    for (int i = 0; i < 1000 && access(begun, F_OK); i++)
+        usleep(10000);
+    assert_int_equal(access(begun, F_OK), 0);
+    explain_alarms(explaining, &run, &tasks);
+    explaining_end(explaining);
+    assert_non_null(strstr(f->result.verdict.explanation, "why: its machine code differs"));
+    setenv("PATH", old, 1);
+    f->arena = run.arena;
+    char *const all[] = {library, script, begun, folder, text, path, old};
+    for (size_t i = 0; i < ARRAY_COUNT(all); i++)
+        free(all[i]);
+    library_tear_down(NULL);
 }
 
 TEST(explain_alarm_shows_the_models_view_and_the_clocks)
