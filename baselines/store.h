@@ -258,8 +258,8 @@ struct timed_head {
 };
 int store_timed_heads(struct timed_head **out, size_t *count, struct store *store, int64_t commit,
                       struct arena *arena, struct error *err);
-// Codes that a plain run called slower or faster by their times alone, and that no link has paired
-// since; by series, then by run. An unfinished run told nothing. Keys of this file.
+// Codes that a finished plain run called slower or faster by their times alone, and that no link
+// has paired since. Ordered by series, then by run; keys are of this file.
 struct told_alone {
     int64_t series, kernel, code;
     const char *device_kind;

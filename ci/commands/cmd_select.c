@@ -190,8 +190,8 @@ static int choose_all(struct answer *answer, const struct arguments *a, const st
 
 static const char model_alone[] = ", the model alone ";
 
-// A note is the choice, and behind model_alone what a model would take without a trial, where that
-// is something else.
+// Prints a kernel's choice. Its note is the choice alone, or the choice, model_alone, and what the
+// model would take without a trial.
 static void print_trial(struct answer *answer, const char *problem, enum regime regime,
                         const char *kernel, const struct bench_outcome *opened, struct arena *arena)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A player's moves with its bench: whose block is next, and what is closed to make room; what a
-// dead child costs; then confirmation in other processes, and several players. When a series is
-// decided is the business of model/gate/gate.c.
+// Measures the pairs of a gate: which series' block is next on the bench, which series is closed to
+// make room, and what a dead child costs; then the confirmation in other processes, and several
+// benches side by side. model/gate/gate.c says when a series is decided.
 #include "ci/gate/duets.h"
 
 #include "ci/settings/policy.h"

@@ -263,7 +263,8 @@ static struct history history_of(const struct stored_points *stored, struct aren
     return history;
 }
 
-// What it is held against is the code of its first parent; of a commit that is measured again, too.
+// Finds the series' points before this run. They end with the code of the commit's first parent,
+// also where the commit itself was measured before.
 static int history_find_of(struct stored_points *out, struct run *run, const struct result *r,
                            struct context *context, struct error *err)
 {

@@ -170,7 +170,8 @@ static bool read_note(struct accepted *out, const char *line, struct arena *aren
     return parse_double(&out->epoch.level, level + strlen(between)) == 0;
 }
 
-// As a series is accepted (linking.h): no further above the epoch's size than half the margin.
+// Whether an epoch accepts the change of a mix: the change may lie above the epoch's size by half
+// the margin at most, as that of a series (linking.h).
 static bool covers(const struct epoch *epoch, const struct mix_result *mix)
 {
     const double most = epoch->level + log1p(mix->margin) / 2;

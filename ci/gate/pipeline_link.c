@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The comparisons that plain runs owe the history: each new code beside codes before it, all series
-// of two commits together as a gate of the two would measure them, and those of all commits side by
-// side; then what is doubtful among them once more.
+// Links, the comparisons that plain runs owe the history. Each new code is measured beside codes
+// before it: all series of two commits together, as a gate of the two would, and all pairs of
+// commits side by side. Links that are doubtful are measured once more.
 #include "ci/gate/pipeline.h"
 
 #include "baselines/store.h"

@@ -144,7 +144,8 @@ static bool names_axis(const char *name)
     return false;
 }
 
-// The first column that only counts up, and any that does and is called so.
+// Whether a column is an axis and no measurement: it only counts up, and it is the first one or has
+// an axis' name.
 static bool is_aside(const struct csv *csv, const char *const *names, size_t column, size_t first)
 {
     return csv->columns > 1 && (column == 0 || names_axis(names[column])) &&

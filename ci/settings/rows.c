@@ -632,7 +632,8 @@ int problem_rows(struct csv *out, const char *const *problems, size_t count,
 
 // ---- a list in a CSV ----
 
-// What the types and the sweep write, in the words of seed 0's tables.
+// Columns that a list may have beside its problem: those of a sweep, of the types and of the
+// layouts. Their names are those of seed 0's tables.
 static const char *const sweep_columns[] = {"mma_m", "mma_n",     "cta_m",    "cta_n",
                                             "cta_k", "cluster_m", "cluster_n"};
 static const char *const type_columns[] = {"in_dtype", "acc_dtype", "out_dtype", "sf_dtype",

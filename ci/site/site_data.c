@@ -51,7 +51,8 @@ static enum cause site_cause(enum attribution attribution)
 
 // ---- the models' accuracy, run by run ----
 
-// The logarithm of what is a ratio, so that a change counts the same at any level.
+// A figure as changes of level are looked for in it: a ratio by its logarithm, so that a change
+// counts the same at any size.
 static double level_of(const struct site_accuracy_point *p, enum site_accuracy_figure figure)
 {
     double value = site_accuracy_value(p, figure);
@@ -60,11 +61,11 @@ static double level_of(const struct site_accuracy_point *p, enum site_accuracy_f
     return figure == SITE_BIAS ? log1p(value) : value;
 }
 
-// Of so many runs the oldest leave what is shown as new ones come: what it began with is another
-// each time, and nothing to look at before the whole.
+// From this many runs on, the oldest leave the list as new ones come. Its beginning is then
+// another each time, so the list is judged as a whole and not from an earlier beginning.
 enum { MANY_RUNS = 500 };
 
-// Raised where the same figures would be said to move elsewhere.
+// Raised whenever the same figures would get their changes at other places.
 enum { MOVES_VERSION = 1 };
 
 static void find_moves(struct site_accuracy *a, struct arena *arena)
@@ -231,7 +232,7 @@ static void mark_series(struct site_series *s, const struct verdict *v, const st
     s->revision = site_mix(s->revision, (uint64_t)run->id);
 }
 
-// The newest plain run alone says what is so now.
+// Marks the series that the newest plain run says something of: it alone knows what is so now.
 static void mark_newest(struct site_series *series, struct site_data *data, const struct run *run)
 {
     for (size_t k = 0; k < run->count; k++) {
@@ -262,7 +263,8 @@ static void describe_devices(struct site_data *data, struct device *devices, con
     }
 }
 
-// The times of a finished run never change. Its key may be another run's in another store.
+// A number for the times of a finished run, which never change; 0: it is not finished. The key
+// alone would not do, for it may be another run's in another store.
 static uint64_t run_revision(const struct run_entry *e)
 {
     uint64_t hash = (uint64_t)e->finished_s;
@@ -317,7 +319,7 @@ static bool all_described(const struct site *site)
     return true;
 }
 
-// data->site.runs; `series` learns what is broken, `devices` what they are.
+// Fills data->site.runs, marks the series that are broken, and fills in what the devices are.
 static int site_fill_runs(struct site_data *data, struct device *devices,
                           struct site_series *series, struct error *err)
 {
@@ -349,7 +351,7 @@ static int by_series(const void *a, const void *b)
     return (x->key < y->key) - (x->key > y->key);
 }
 
-// data->site.pairs: what is known of two codes side by side.
+// Fills data->site.pairs, the comparisons of two codes that were measured side by side.
 static int site_fill_pairs(struct site_data *data, struct error *err)
 {
     struct link_pair *found;
@@ -403,7 +405,8 @@ static void fill_points(struct site_detail *out, const struct chart_point *point
     out->upper_ns = upper;
 }
 
-// The newest data->points of them, thinned before their samples are read.
+// Reads the newest points of a series, at most data->points. Points that are left out are left
+// out before their samples are read.
 static int read_points(struct chart_point **out, size_t *count, const struct site_reading *reading,
                        const struct series_history *s, struct arena *arena, struct error *err)
 {
@@ -462,8 +465,9 @@ static bool is_change(const struct linked_history *linked, size_t *next,
     return *next < linked->change_count && strcmp(changes[*next].at.id, at->id) == 0;
 }
 
-// As many levels as points: the extremes of each stretch, and, as they are, where levels are of
-// another mark, both sides of a change, and the newest. True for each step that is shown.
+// Chooses the steps that are shown, no more than points are. Of each stretch these are the
+// extremes. Always shown are both sides of a change, the places where levels get another mark,
+// and the newest.
 static bool *shown_steps(const struct linked_history *linked, const struct linked_levels *all,
                          struct arena *arena)
 {
@@ -552,8 +556,8 @@ static int by_time(const void *left, const void *right)
     return (a->time_s > b->time_s) - (a->time_s < b->time_s);
 }
 
-// As they were attributed among all series; those found side by side, and those of absolute times
-// that no link knows.
+// Fills in a series' changes with the causes that all series together gave them: changes found
+// side by side, and changes of absolute times that no link knows.
 static void fill_changes(struct site_detail *out, const struct series_history *s,
                          struct arena *arena)
 {
@@ -651,7 +655,7 @@ static void fill_settled(struct site_detail *out, const struct site_data *data, 
     }
 }
 
-// The first of a series' points (site->load_points).
+// Loads the oldest points of a series (site->load_points).
 static int site_settled_points(struct site_point *points, size_t count, size_t index, void *context,
                                struct error *err)
 {
@@ -675,7 +679,8 @@ static int site_settled_points(struct site_point *points, size_t count, size_t i
     return status;
 }
 
-// Links alone: the chart's commits are those of its codes, and none has a time.
+// Fills the chart of a series that has links alone. Its commits are those of its codes, and none
+// has a time.
 static void fill_untimed(struct site_detail *out, struct arena *arena)
 {
     const struct site_levels *l = &out->linked;
@@ -764,7 +769,8 @@ static const struct history_change *change_since(const struct series_history *s)
     return NULL;
 }
 
-// All that `load` gives follows from the points, where they count, the epochs and the changes.
+// The stamp of a series. All that `load` gives follows from the points, from where they count,
+// from the epochs and from the changes.
 static uint64_t revision_of(const struct series_history *s, const struct point_places *places)
 {
     uint64_t hash = site_mix(s->stored.count, (uint64_t)s->newest.run_id);
@@ -921,7 +927,7 @@ static struct device *find_devices(struct site_data *data)
     return devices;
 }
 
-// Whether each is as it was, by its controls.
+// Asks for each device whether its controls take as long as they did.
 static int ask_controls(struct site_data *data, double margin, struct error *err)
 {
     struct arena *arena = &data->set.arena;
@@ -988,7 +994,7 @@ static void fill_metric(struct site_metric *out, const struct site_data *data,
                                 .change_count = s->changes};
 }
 
-// Ascending; the history has the newest first.
+// Fills in a metric's changes, the oldest first; the history has the newest first.
 static void fill_metric_changes(struct site_metric *out, const struct site_data *data, size_t index,
                                 struct arena *arena)
 {

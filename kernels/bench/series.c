@@ -359,8 +359,8 @@ static int refuse_regime(const struct timed_series *s, struct series_state *stat
 
 // So many timed launches, and before them half as many.
 enum { RUNUP_MOST = 4, HEATS_MOST = 96, HEAT_SETS = 2 };
-// Rounds of writing and launching take so many times as long as launches in a stream until they
-// have found their own.
+// A round writes the operands and launches. Until its own time is known it is taken to last so many
+// times as long as a launch in a stream.
 enum { ROUNDS = 8 };
 
 static uint32_t wanted_launches(const struct timed_series *s, double least_ns)

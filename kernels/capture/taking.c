@@ -168,7 +168,8 @@ struct launch_shape {
     uint64_t bytes; // that hold so many bytes
 };
 
-// Places of launches in the record, on one stream or at one event; one for each stream is enough.
+// Launches that a stream or an event comes behind, by their places in the record: the last one of
+// each other stream stands for those before it.
 struct marks {
     uint32_t count, at[RECORD_STREAMS_MAX];
 };

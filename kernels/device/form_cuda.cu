@@ -89,7 +89,8 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
 
 // ---- spots, on the host ----
 
-// Room for a copy of an operand, which costs what is written to it; NULL stays NULL.
+// Memory for a copy of an operand; only pages that are written to become real. NULL where the
+// operand is NULL.
 static void *room_for(const void *operand, double bytes)
 {
     return operand && bytes > 0 ? xcalloc((size_t)bytes + 1, 1) : NULL;

@@ -69,7 +69,8 @@ int cuda_failed(struct cuda *cuda, cudaError_t code, const char *what, struct er
 
 enum { FLUSH_THREADS = 512, REST_NS = 100000, QUIET_NS = 15000 };
 
-// Says how long it held: whether the host was ready before the flush was over.
+// Holds the stream until the host has queued everything, and says for how long. A short time means
+// that the host was ready before the flush was over.
 static __global__ void hold(const volatile uint64_t *go, volatile uint64_t *late, uint64_t sequence,
                             uint64_t limit_ns, uint64_t least_ns, struct stamp *held)
 {

@@ -1182,7 +1182,8 @@ static void add_reported(struct changepoints *out, const double *values, size_t 
     changepoints_free(&kept);
 }
 
-// Looks as long as the series was shorter: what they were sure of.
+// Looks at the series as it was when it was shorter, length by length, and keeps the changes that
+// those looks were sure of.
 static void look_back(struct changepoints *kept, size_t *at, const double *values, size_t n,
                       const struct changepoint_options *o)
 {

@@ -92,7 +92,8 @@ static void svg_text(struct markup *m, const char *class, double x, double y, co
     markup_end(m);
 }
 
-// The rules for charts, each var(--name) written as the value that the first set gives it.
+// Writes the style rules of charts into a figure of its own, with a value in place of each
+// var(--name): the one that the file gives first.
 static void write_style(struct markup *m)
 {
     const char *all = (const char *)chart_css, *at = strstr(all, "/* Charts */"), *var;
@@ -220,7 +221,7 @@ static void svg_marker(struct markup *m, const char *class, enum svg_shape shape
     svg_path(m, class, d);
 }
 
-// Fewest digits that keep neighbouring ticks apart.
+// The figure at a tick, with the fewest digits that keep neighbouring ticks apart.
 static void tick_label(char out[48], double value, double step, const char *unit)
 {
     int decimals = step >= 1 || !(step > 0) ? 0 : (int)ceil(-log10(step) - 1e-9);
@@ -343,7 +344,8 @@ struct scale chart_change_scale(const struct view *views, size_t count, double f
     return x;
 }
 
-// Where a bound is drawn; beyond the edge it becomes an arrow head there.
+// Where a bound of an interval is drawn. A bound beyond the edge becomes an arrow head at the
+// edge.
 static double clamp_bound(struct markup *m, const char *class, const struct scale *x, double value,
                           double y)
 {
@@ -495,7 +497,7 @@ struct ratio_curve {
     bool is_line; // one line and not a dot each: a model's rows may be many thousands
 };
 
-// On a logarithmic axis: twice and half are equally far from 1.
+// Draws ratios on a logarithmic axis, where twice and half are equally far from 1.
 static void draw_ratios(struct markup *m, const struct ratio_curve *curve,
                         struct curve_point *points, size_t count)
 {
@@ -594,7 +596,7 @@ static bool counts(const struct sample *s)
     return !s->excluded && s->time_ns > 0 && isfinite(s->time_ns);
 }
 
-// Times of the samples that count, sorted; the caller frees.
+// The times of the samples that are not excluded, sorted; the caller frees.
 static double *sorted_times(const struct measurement *m, size_t *used)
 {
     double *times = xcalloc(m->count ? m->count : 1, sizeof(*times));
@@ -636,7 +638,8 @@ static void draw_cumulative(struct markup *m, const char *class, const double *t
     buffer_free(&d);
 }
 
-// From the 0 % to the 98 % point of both: a stall 30 % long must not squeeze the rest.
+// The axis of both sides' times. It ends where 98 % of them do, so that a stall 30 % long does
+// not squeeze the rest.
 static struct scale time_scale(const double *base, size_t base_count, const double *head,
                                size_t head_count)
 {
@@ -765,7 +768,8 @@ static void draw_part(struct markup *m, const char *class, const char *name, dou
         svg_text(m, "tick", left - 5, y + 13, "end", time);
 }
 
-// Parts that do not add up to the total (a roofline's two times overlap) all start at zero.
+// Draws the parts of a prediction. Parts that do not add up to the total, such as a roofline's
+// two times, which overlap, all start at zero.
 void chart_parts(struct markup *m, const struct prediction *p, double measured_ns)
 {
     double row = 20, height = ((double)p->part_count + 2) * row + 30, factor = 1;
@@ -879,7 +883,7 @@ static size_t lanes_of(const struct chart_span *spans, size_t count, const char 
     return used;
 }
 
-// A box that says beside the pointer what it is.
+// Draws a span as a box, which says its text beside the pointer.
 static void draw_span(struct markup *m, const struct chart_span *s, bool even,
                       const struct scale *x, double y, double height)
 {
@@ -1021,7 +1025,7 @@ static bool is_time(double time_ns)
     return time_ns > 0 && isfinite(time_ns);
 }
 
-// Smallest and largest of [from, to) in order of appearance.
+// The places of the smallest and the largest value of [from, to), in their order in time.
 static size_t extremes(const struct history *h, size_t from, size_t to, size_t *out)
 {
     size_t low = to, high = to;
@@ -1041,7 +1045,8 @@ static size_t extremes(const struct history *h, size_t from, size_t to, size_t *
     return out[0] == out[1] ? 1 : 2;
 }
 
-// The newest point always stays, in a stretch of its own: it is what people look for.
+// Chooses the points that a chart shows: the smallest and the largest of each stretch. The
+// newest point is a stretch of its own, because people look for it.
 size_t *series_thin(const struct history *h, size_t most, size_t *count)
 {
     size_t *list = xcalloc((h->count < most ? h->count : most) + 3, sizeof(*list));
@@ -1136,7 +1141,8 @@ static void draw_line(struct markup *m, const struct chart_drawing *d, bool pred
     buffer_free(&path);
 }
 
-// A line through one point is none, nor has it an area; few points are better seen.
+// Draws dots at the points of a short line, for few points are seen badly, and one point makes
+// neither a line nor an area.
 static void draw_dots(struct markup *m, const struct chart_drawing *d, const struct scale *x,
                       const struct scale *y)
 {
@@ -1179,8 +1185,8 @@ size_t series_place(const struct series_chart *c, const char *commit, int64_t ti
     return place_of(c, before);
 }
 
-// All of one kind are one path, and of those on one pixel the first is drawn: there may be
-// hundreds.
+// Draws the marks of one kind as one path. Of marks on the same pixel only the first is drawn,
+// because there may be hundreds.
 static void draw_marks(struct markup *m, const struct series_chart *c, enum chart_mark_kind kind,
                        const struct scale *x, double top, double bottom)
 {
@@ -1199,7 +1205,7 @@ static void draw_marks(struct markup *m, const struct series_chart *c, enum char
     buffer_free(&path);
 }
 
-// Vertical lines, with their texts where there is room.
+// Draws vertical lines for marks, with their texts where there is room.
 static void series_marks(struct markup *m, const struct series_chart *c, const struct scale *x,
                          double top, double bottom, bool texts)
 {
@@ -1216,7 +1222,7 @@ static void series_marks(struct markup *m, const struct series_chart *c, const s
     }
 }
 
-// Below an axis over commits: the days of the first and the last.
+// Writes the days of the first and the last commit below the axis.
 static void series_dates(struct markup *m, const struct history *history, double y)
 {
     char first[VIEW_TEXT], last[VIEW_TEXT];
@@ -1302,7 +1308,8 @@ static bool is_joined(const struct stair *s, size_t k)
     return k > 0 && step_of(s, k - 1)->group == step_of(s, k)->group;
 }
 
-// The levels of one group from `first` to before `end`: along the top, and back along the bottom.
+// Draws the band of the levels from `first` to before `end`: along its top, and back along its
+// bottom.
 static void draw_band(struct buffer *path, const struct stair *s, size_t first, size_t end)
 {
     for (size_t k = first; k < end; k++) {
@@ -1348,7 +1355,7 @@ static size_t *thinned(const struct series_chart *c, size_t *count)
     return shown;
 }
 
-// The drawing of its levels; at least one is needed.
+// Draws the levels of a series, which has at least one.
 static void level_chart(struct markup *m, const struct series_chart *c)
 {
     const size_t total = c->total ? c->total : c->history->count;

@@ -137,7 +137,8 @@ static bool has_totals(const struct site *site)
     return false;
 }
 
-// Newest only: the lines over all kernels for the overview; where there are none, the first few.
+// Writes the table of accuracies. `newest_only` is for the overview: the lines over all kernels,
+// or the first few lines where there are none.
 void site_accuracy_table(struct site_page *p, bool newest_only)
 {
     static const struct {
@@ -242,8 +243,8 @@ static void accuracy_page(struct buffer *html, struct buffer *json, const struct
     site_finish(&p, &page, html);
 }
 
-// All that the page of the models' accuracy is made of, but where their figures changed, which
-// follows from it.
+// The stamp of all inputs of the page. Where the figures changed is not among them, because it
+// follows from them.
 static uint64_t accuracy_stamp(const struct site *site)
 {
     uint64_t hash = hash_text(hash_text(HASH_START, site->tool_version), page_version());

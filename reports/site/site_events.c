@@ -164,7 +164,7 @@ static void table(struct site_page *p, const struct site_event *const *events, s
     page_table_end(p->m);
 }
 
-// The open ones of the overview.
+// Writes the open events of the overview.
 void site_open_events(struct site_page *p)
 {
     const struct site *site = p->map->site;
@@ -224,7 +224,8 @@ static void some(struct site_page *p, size_t first, size_t count)
     free(list);
 }
 
-// To the page with this number; 0 is the oldest, and behind the newest comes events.html.
+// Writes a link to the page with this number. Page 0 has the oldest events; the one behind the
+// last is events.html.
 static void page_link(struct site_page *p, size_t number, const char *text)
 {
     markup_start(p->m, "a");

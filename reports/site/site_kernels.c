@@ -31,7 +31,7 @@ static int by_index(const void *left, const void *right)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-// The first word of what was declared: driver, runtime, model, device.
+// The text of a break in a series' history: what was declared to have changed, such as "driver".
 static void break_text(char out[VIEW_TEXT], const struct site_break *b)
 {
     char percent[VIEW_TEXT] = "";
@@ -306,7 +306,7 @@ static void change_row(struct site_page *p, const struct site_change *c)
     markup_end(m);
 }
 
-// The newest, at most so many of them.
+// Writes the newest changes, at most `most` of them.
 static void write_changes(struct site_page *p, const struct site_detail *d, size_t most)
 {
     static const char *const heads[] = {"Since", "Size", "Began in", "Evidence", "Cause"};
@@ -376,7 +376,8 @@ static void fact(struct markup *m, const char *term, const char *value)
     markup_element(m, "dd", NULL, value);
 }
 
-// Against the first code: what many steps, each too small to be told, have come to.
+// Writes the level against the first code: the sum of many steps, each of which may be too small
+// to be told.
 static void write_level_fact(struct markup *m, const struct site_levels *l)
 {
     char level[VIEW_TEXT], interval[VIEW_TEXT], since[VIEW_TEXT], more[300];
@@ -690,7 +691,8 @@ static uint64_t stamp_of(const struct site_map *map, const struct site_group *ke
 
 // ---- the points of one series ----
 
-// Runs as steps from one to the next, which are short.
+// Writes the settled points. A run stands as its step from the run before, which is a short
+// number.
 static void settled(struct buffer *js, struct buffer *json, const char *name,
                     const struct site_point *points, size_t count, uint64_t stamp)
 {

@@ -12,7 +12,8 @@
 
 enum { EVENTS_SHOWN = 200, TRENDS_SHOWN = 40, TREND_POINTS = 400, ANSWERS_SHOWN = 3, LISTED = 8 };
 
-// "gemm" and "gemm 4096x4096x4096:bf16" are of the kernel gemm.
+// Whether a metric's subject belongs to the kernel: "gemm" and "gemm 4096x4096x4096:bf16" belong
+// to gemm.
 static bool is_of(const struct site_metric *s, const char *kernel)
 {
     const size_t length = kernel ? strlen(kernel) : 0;

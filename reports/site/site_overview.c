@@ -216,7 +216,8 @@ static void curves(struct site_page *p, const size_t *series, size_t count)
 
 enum { ANSWERS_SHOWN = 3, FASTER_DAYS = 30 };
 
-// Series that one commit, or the same lack of one, brought to where they are.
+// An answer of the first screen: series that one commit brought to where they are, or of which
+// no commit is known to have done so.
 struct screen_answer {
     const struct site_event *event; // or NULL
     size_t worst, count;            // series
@@ -233,8 +234,8 @@ static bool has_culprit(const struct event *e, const char *commit)
     return false;
 }
 
-// By series: the open event that made it slower, rather the one that has the commit of its last
-// step, else the newest.
+// Finds for each series the open event that made it slower. An event with the commit of the
+// series' last step comes before a newer one.
 static const struct site_event **slower_events(const struct site *site)
 {
     const struct site_event **of = xcalloc(site->series_count + 1, sizeof(*of));
@@ -266,7 +267,8 @@ static bool one_cause(const struct site *site, const struct screen_answer *a,
     return event || strcmp(s->since ? s->since : "", other->since ? other->since : "") == 0;
 }
 
-// Worst first, as `order` is. *more: causes beyond those.
+// Gathers series into answers, the worst first, as `order` has them. *more is the number of
+// answers that do not fit.
 static size_t slower_answers(struct screen_answer answers[ANSWERS_SHOWN], size_t *more,
                              const struct site_map *map)
 {
@@ -313,7 +315,7 @@ static void count_changes(struct screen_answer *a, bool slower)
     }
 }
 
-// One of its series is told as slower than accepted.
+// Whether one of the event's series is told already, as slower than accepted.
 static bool is_answered(const struct site *site, const struct event *e)
 {
     bool answered = false;
@@ -323,9 +325,9 @@ static bool is_answered(const struct site *site, const struct event *e)
     return answered;
 }
 
-// Slowdowns that are open though no series is known to be slower than accepted: it was faster
-// before, or has too few times to tell. Returns how many there are; `answers` NULL: no more is
-// asked.
+// Gathers open events that made something slower although no series is known to be slower than
+// accepted: the series was faster before, or has too few times to tell. Returns how many there
+// are; with `answers` NULL it only counts.
 static size_t open_answers(struct screen_answer *answers, const struct site *site)
 {
     size_t count = 0;
@@ -471,7 +473,8 @@ static const struct site_event *machine_event(const struct site *site, size_t de
     return NULL;
 }
 
-// Ill, changed by itself, not judged, well: in this order people are told.
+// The states of a machine, in the order in which people are told of them: its controls fail, a
+// run was void, it changed by itself, it was not judged, it is well.
 enum machine_state { MACHINE_SICK, MACHINE_VOID, MACHINE_MOVED, MACHINE_UNJUDGED, MACHINE_WELL };
 static const struct {
     const char *class, *sign, *word;

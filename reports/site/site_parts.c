@@ -431,7 +431,7 @@ static void group_kernels(struct site_map *map)
     }
 }
 
-// Nobody has decided yet, and nothing fixed it.
+// Whether an event is open: nobody has decided on it, and nothing fixed it.
 bool site_event_is_open(const struct site_event *e)
 {
     return event_is_open(e->event->state);
@@ -549,7 +549,8 @@ double site_ratio(const struct site_series *s)
     return known ? s->time_ns / s->predicted_ns : NAN;
 }
 
-// To its page, or, of a commit that no run was about, to where the policy says commits are.
+// Writes a link to a commit's page. A commit that no run was about has none; its link leads to
+// the address that the policy names for commits.
 void site_commit_link(struct site_page *p, const char *id)
 {
     const struct site_commit *commit = site_find_commit(p->map, id);
@@ -715,7 +716,8 @@ static void spark(struct markup *m, const struct site_series *s)
     chart_spark(m, values, s->spark_count, 0.02);
 }
 
-// The columns that any of the series has something for, beside enum site_column.
+// The columns of a table, as bits beside those of enum site_column. A column is written where a
+// series has something for it.
 enum { WITH_STEP = 0x100, WITH_TIME = 0x200, WITH_TREND = 0x400, WITH_MODEL = 0x800 };
 
 static unsigned columns_of(const struct site *site, const size_t *series, size_t count)

@@ -180,8 +180,8 @@ static bool is_plain(const struct site_run *run)
     return run->kind == RUN_MEASURE || run->kind == RUN_IMPORT;
 }
 
-// The newest one before it of the same device and another commit that measured it for itself, for
-// there is most to see.
+// The run that a run is compared with at first: the newest one before it that is of another
+// commit on the same device and measured for itself.
 static size_t site_run_before(const struct site *site, size_t run)
 {
     const struct site_run *newer = &site->runs[run];
@@ -197,7 +197,8 @@ static size_t site_run_before(const struct site *site, size_t run)
     return any;
 }
 
-// The newest plain run that another is before, or else the newest; site->run_count: there is none.
+// The run that is shown at first: the newest plain run that has another before it, or else the
+// newest. site->run_count: there is none.
 static size_t newest(const struct site *site)
 {
     size_t any = site->run_count;
@@ -286,7 +287,7 @@ static struct compared by_pairs(const struct site_pair *p, bool forwards)
     return c;
 }
 
-// Two runs met other clocks and temperatures: that they are the same, times never say.
+// Compares two times. It never says "same", because two runs met other clocks and temperatures.
 static struct compared by_times(double before, double after, double sigma)
 {
     struct compared c = {.basis = BY_TIMES, .kind = VERDICT_UNDECIDED};
@@ -300,7 +301,7 @@ static struct compared by_times(double before, double after, double sigma)
     return c;
 }
 
-// page.js says the same of other runs.
+// Compares two runs by one series; page.js does the same for runs that a reader chooses.
 static struct compared compare(const struct site *site, const struct two_runs *two, size_t index)
 {
     const double before = two->times_ns[0][index], after = two->times_ns[1][index];
@@ -327,7 +328,8 @@ static void verdict_words(char out[VIEW_TEXT], const struct compared *c)
         snprintf(out, VIEW_TEXT, "-");
 }
 
-// data-series: what the loaded times call it; page.js fills the row from them.
+// Writes a row of the comparison. data-series is the series' index in the files of times, from
+// which page.js fills the row.
 static void compare_row(struct site_page *p, size_t index, const struct two_runs *two)
 {
     const struct site_series *s = &p->map->site->series[index];
@@ -422,7 +424,7 @@ static void compare_table(struct site_page *p, const struct two_runs *two)
     page_table_end(p->m);
 }
 
-// Why a run may lack a series that another has.
+// Words for why a run of this kind may lack a series that another run has.
 static const char *why_missing(enum run_kind kind)
 {
     switch (kind) {
@@ -475,7 +477,7 @@ static void write_choice(struct markup *m, const struct site *site, const struct
     buffer_free(&data);
 }
 
-// As page.js writes it; the caller frees.
+// The words for a run, as page.js writes them too; the caller frees.
 static char *run_label(const struct site_run *run)
 {
     char when[VIEW_TEXT];
@@ -1070,7 +1072,8 @@ static void run_page(struct buffer *html, const struct site_map *map, size_t ind
 
 // ---- the page of a commit -----------------------------------------------------------------------
 
-// The worst of what began with it and of what its runs concluded.
+// The class by which a commit is coloured: the worst of the events that began with it and of its
+// runs' conclusions.
 static const char *class_of(const struct site *site, const struct site_commit *c)
 {
     const char *class = "v-same";
@@ -1343,7 +1346,8 @@ static uint64_t mix_run(uint64_t hash, const struct site_map *map, const struct 
     return mix(hash, &beside, sizeof(beside));
 }
 
-// As they are shown: a link more moves each level by less than that.
+// Mixes an event's change into a stamp with the digits that are shown. One more link moves each
+// level by less than that.
 static uint64_t mix_change(uint64_t hash, const struct site_map *map, const struct event_change *c)
 {
     char name[SITE_ANCHOR], change[VIEW_TEXT], interval[VIEW_TEXT], evidence[VIEW_TEXT];
@@ -1420,7 +1424,8 @@ static int put_run_page(struct site_target *target, void *context, const struct 
     return site_put(target, "run/", name, ".html", &html, err);
 }
 
-// times_ns: of the runs that can be compared, in their order.
+// Writes the runs' pages. times_ns has the times of the runs that can be compared, in the order
+// of the runs.
 static int write_run_pages(struct site_target *target, void *context, const struct site_map *map,
                            const struct runs_block *block, const struct site_run *const *timed,
                            const double *times_ns, size_t timed_count, struct error *err)

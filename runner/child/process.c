@@ -463,7 +463,8 @@ static bool where_now(cpu_set_t *out, struct watch *watch)
     return some || before;
 }
 
-// All threads of a process. Each look again, for what it starts meanwhile may have begun elsewhere.
+// Moves all threads of a process to these processors. Every look does so again, because a thread
+// that started since may run elsewhere.
 static void lead(pid_t pid, const cpu_set_t *where)
 {
     char path[64];
@@ -874,8 +875,10 @@ static _Noreturn void keeper_run(const struct keeper_job *job)
 
 // ---- starting a child behind its keeper
 
-// Where both limits are one, as `ulimit -t` sets them, the kernel kills at once: so we are told
-// half a second earlier. A virtual machine that its host had stopped for .2 s was killed untold.
+// Has a handler called half a second before the limit of processor time. `ulimit -t` sets the soft
+// and the hard limit to one value, and the kernel then kills without a signal that could be
+// handled. Half a second, because a virtual machine that its host had stopped for 0.2 s was killed
+// before a later one.
 static void watch_time(void (*out_of_time)(int number))
 {
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGXCPU};

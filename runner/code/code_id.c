@@ -1294,7 +1294,8 @@ static int show_all(const struct library_set *set, size_t library, const char *t
     return status;
 }
 
-// The name of its folder: of the id, and of what an id leaves out of files.
+// The name of the folder in which a library is shown. It depends on the code id and on those bytes
+// of its files that the id leaves out.
 static void name_shown(char out[OBJECT_ID_TEXT], const struct library_set *set, size_t library,
                        const char *id)
 {

@@ -33,9 +33,9 @@ struct output_target {
 template <class output, int n>
 constexpr int transposed_bytes = sizeof(typename output::type) == 2 ? (n < 64 ? n : 64) * 32 : 0;
 
-// Columns x = row .. row + 15 of C's rows column .. column + width - 1, from words as hold() leaves
-// them. Their 16-byte halves change places every four rows, so that eight rows at a
-// time lie in different banks.
+// Writes columns x = row .. row + 15 of C's rows column .. column + width - 1 from the words that
+// hold() left in shared memory. Each word's 16-byte halves change places every four rows, so that
+// eight rows at a time lie in different banks.
 template <class output, int width>
 DEVICE void store_transposed(const uint32_t *held, const output_target &target, uint32_t piece,
                              int row, int column)

@@ -50,7 +50,8 @@ template <class base, int width> struct narrowed : base {
     static constexpr int n = width, c_n = width;
 };
 
-// Where group i's tiles begin, for all groups, by one warp: lane by lane a run of groups.
+// Writes to starts[i] where group i's tiles begin, for all groups. One warp does it; each of its
+// lanes has a run of neighbouring groups.
 DEVICE void lay_groups(int32_t *starts, const grouped_params &p)
 {
     const int lane = threadIdx.x % 32, each = (p.grid.groups + 31) / 32;
