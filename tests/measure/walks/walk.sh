@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# walk.sh OUT FOLDER [USER...]: from a clone to the first gate, by the commands of kernels/CAPTURE.md, as five users go
-# that way: triton, torch, cuda, cute, whose repositories stand here, and stranger, a public one as it is. Then each
-# makes a kernel slower, changes a comment, and makes it wrong; torch's block gets one temporary more, and loses it
-# again. tuned is Triton's user again, with a kernel that tunes itself; bisect is CUDA's, over ten commits. FOLDER is what baselines/recorded/h100/captures/prepare.sh makes; needs a
-# GPU, CUDA, PyTorch, Triton, git and make. The clones go one after the other, but for CuTe's, which compiles meanwhile.
+# walk.sh OUT FOLDER [USER...]: from a clone to the first gate, by the commands of kernels/CAPTURE.md, as six users go
+# that way: triton, torch, cuda, cute, whose repositories stand here, and stranger and hgemm, public ones as they are.
+# Then each makes a kernel slower, changes a comment, and makes it wrong. bisect is CUDA's user, over ten commits. Where
+# they are asked for: tuned is Triton's user again, with a kernel that tunes itself; more is torch's, whose block gets one
+# temporary more, and loses it again. FOLDER is what baselines/recorded/h100/captures/prepare.sh makes; needs a GPU, CUDA,
+# PyTorch, Triton, git and make. The clones go one after the other, but for torch's, and CuTe's, which compiles meanwhile.
 # The changed commits are built and captured all at once, and gated one by one.
 # OUT gets walks.csv (user, command, exit code, what it should be, seconds, last line), log.txt and machine.txt.
 # Exit: 0, 1 when something did not end as it should, 4 when nothing could be done.
@@ -14,7 +15,7 @@ set -u
 mkdir -p "$1" || exit 4
 out=$(cd "$1" && pwd) folder=$(cd "$2" && pwd) || exit 4
 shift 2
-users=${*:-cute triton torch cuda stranger tuned bisect}
+users=${*:-cute torch triton cuda stranger hgemm bisect}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 begun=$(date +%s)
@@ -85,47 +86,57 @@ walk_stranger() {
 	first stranger "plumb capture --write -k '*MatrixMul*' --build '$make_stranger' -- ./builds/benchmark_dense 2048 2048 2048" \
 		"$make_stranger"
 }
+walk_hgemm() {
+	cp -R "$work/public/cuda-gemm.git" "$work/origin/hgemm"
+	first hgemm "plumb capture --write -k '*matmul_kernel*' -- ./main 2048 2048 2048" make
+}
 walk_tuned() {
 	cp -R "$work/origin/triton" "$work/origin/tuned"
 	first tuned "plumb capture --write --range 'm=*' -- python3 tuned.py"
 }
 transposed='s/threadIdx.x \/ 16 \* EACH, tx = threadIdx.x % 16/threadIdx.x % 16 * EACH, tx = threadIdx.x \/ 16/'
-changes() {
-	for user in $users; do
-		case $user in
-		triton)
-			change triton slower 's/^STAGES = 4/STAGES = 2/' fused.py
-			change triton comment '3s/$/ Nothing else./' fused.py
-			change triton wrong 's/acc = 0.5 \* acc/acc = 0.501 * acc/' fused.py ;;
-		torch)
-			change torch slower 's/is_causal=True)$/&.mul_(1.0)/' block.py
-			change torch comment '3s/$/ Nothing else./' block.py
-			change torch more 's/^        x = x + self.out/        y = y * 1.0\n&/' block.py
-			change torch wrong 's/is_causal=True/is_causal=False/' block.py ;;
-		cuda)
-			change cuda slower "$transposed" gemm.cuh
-			change cuda comment '3s/$/ Nothing else./' gemm.cuh
-			change cuda wrong 's/for (int k0 = 0; k0 < k; /for (int k0 = DEPTH; k0 < k; /' gemm.cuh ;;
-		cute)
-			change cute slower 's/^constexpr int STAGES = 3/constexpr int STAGES = 2/' gemm.cu
-			change cute comment '3s/$/ Nothing else./' gemm.cu
-			change cute wrong 's/^    copy(out, thread/    out(0) = Type(1);\n&/' gemm.cu ;;
-		stranger)
-			change stranger slower '0,/^        __syncthreads();/s//        __syncthreads();\n        __syncthreads();/' src/cuda/dense.cu
-			change stranger comment '1s/$/ \/\/ for printf/' src/cuda/dense.cu ;;
-		tuned) change tuned comment '3s/$/ Nothing else./' tuned.py ;;
-		esac
-	done
+changes() { # USER
+	case $1 in
+	triton)
+		change triton slower 's/^STAGES = 4/STAGES = 2/' fused.py
+		change triton comment '3s/$/ Nothing else./' fused.py
+		change triton wrong 's/acc = 0.5 \* acc/acc = 0.501 * acc/' fused.py ;;
+	torch)
+		change torch slower 's/is_causal=True)$/&.mul_(1.0)/' block.py
+		change torch comment '3s/$/ Nothing else./' block.py
+		change torch wrong 's/is_causal=True/is_causal=False/' block.py ;;
+	more) change torch more 's/^        x = x + self.out/        y = y * 1.0\n&/' block.py ;;
+	cuda)
+		change cuda slower "$transposed" gemm.cuh
+		change cuda comment '3s/$/ Nothing else./' gemm.cuh
+		change cuda wrong 's/for (int k0 = 0; k0 < k; /for (int k0 = DEPTH; k0 < k; /' gemm.cuh ;;
+	cute)
+		change cute slower 's/^constexpr int STAGES = 3/constexpr int STAGES = 2/' gemm.cu
+		change cute comment '3s/$/ Nothing else./' gemm.cu
+		change cute wrong 's/^    copy(out, thread/    out(0) = Type(1);\n&/' gemm.cu ;;
+	stranger)
+		change stranger slower '0,/^        __syncthreads();/s//        __syncthreads();\n        __syncthreads();/' src/cuda/dense.cu
+		change stranger comment '1s/$/ \/\/ for printf/' src/cuda/dense.cu ;;
+	hgemm)
+		change hgemm slower 's/__pipeline_wait_prior(1)/__pipeline_wait_prior(0)/' mm9.cu
+		change hgemm comment '2s/$/, two buffers/' mm9.cu
+		change hgemm wrong '0,/__float2half(\*/s//__float2half(1.01f * */' mm9.cu ;;
+	tuned) change tuned comment '3s/$/ Nothing else./' tuned.py ;;
+	esac
 }
-prepare() { # all at once
-	for user in $users; do
+prepare() { # USER...: all at once
+	from=$(date +%s%N)
+	for user in "$@"; do changes "$user"; done
+	for user in "$@"; do
 		for name in slower comment wrong more; do
 			git -C "$work/$user" rev-parse -q --verify "$name" >/dev/null 2>&1 && echo "-C $work/$user $name"
 		done
-	done | xargs -P 14 -L 1 plumb list -q kernels >>"$out/log.txt" 2>&1
+	done >"$work/prepared.$1"
+	xargs -P 14 -L 1 plumb list -q kernels <"$work/prepared.$1" >>"$out/log.txt" 2>&1
+	echo "$*,the changed commits are built and captured,0,0,$(seconds_since "$from")," >>"$out/walks.csv"
 }
-gates() {
-	for user in $users; do
+gates() { # USER...
+	for user in "$@"; do
 		for name in slower:1 comment:0 wrong:3 more:1; do
 			cd "$work/$user" 2>/dev/null && git checkout -q "${name%:*}" 2>/dev/null || continue
 			take "$user" "${name#*:}" "plumb gate -q --base HEAD~1 --head HEAD # ${name%:*}" || bad=1
@@ -158,15 +169,19 @@ bad=0
 for user in triton torch cuda cute; do
 	origin $user || { echo "walk.sh: $user: no repository"; exit 4; }
 done
+ready= asides=
 for user in $users; do
-	case $user in bisect) ;; cute) walk_cute & ;; *) walk_$user || bad=1 ;; esac
-	[ "$user" != cute ] || aside=$!
+	case $user in
+	cute) { walk_cute && prepare cute && [ "$bad" = 0 ]; } & cute=$! ;;
+	torch) walk_torch & asides=$! ready="$ready torch" ;;
+	bisect | more) ;;
+	*) walk_$user || bad=1; ready="$ready $user" ;;
+	esac
 done
-[ -z "${aside:-}" ] || wait "$aside" || bad=1
-changes
-from=$(date +%s%N)
-prepare
-echo "all,the changed commits are built and captured,0,0,$(seconds_since "$from")," >>"$out/walks.csv"
-gates
+for aside in $asides; do wait "$aside" || bad=1; done
+case " $users " in *' more '*) ready="$ready more" ;; esac
+# shellcheck disable=SC2086 # words
+[ -z "$ready" ] || { prepare $ready && gates $ready; }
 case " $users " in *' bisect '*) bisect ;; esac
+[ -z "${cute:-}" ] || { wait "$cute" || bad=1; gates cute; }
 exit $bad
