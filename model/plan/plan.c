@@ -8,25 +8,20 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 // ==== formulas ====
 //
-// A formula is worked out while it is read, by recursive descent, one function for each strength of
-// binding. The descent is bounded by LEVELS.
+// A formula is worked out while it is read. A sign's right side is read by another call, and so is
+// what stands in brackets: LEVELS bounds these calls.
 
 enum { PLAN_THREE = 3 };
 
-// Names that every formula may use; those of [let] follow.
-enum { PLAN_M, PLAN_N, PLAN_K, PLAN_BATCH, PLAN_SMS, PLAN_INPUTS };
-
-enum { LEVELS = 64, NAME = 64 };
+enum { LEVELS = 64 };
 
 struct formula_reader {
     const char *text, *at;
-    const struct expression_names *names;
+    const int64_t *values; // NULL: it is only read
     uint32_t level;
-    bool constant;
     struct error *err;
 };
 
@@ -35,11 +30,6 @@ static int refuse(const struct formula_reader *r, const char *what)
     if (*r->at)
         return error_set(r->err, "'%.100s': %s at '%.20s'", r->text, what, r->at);
     return error_set(r->err, "'%.100s': %s at its end", r->text, what);
-}
-
-static int fail(const struct formula_reader *r, const char *what)
-{
-    return error_set(r->err, "'%.100s': %s", r->text, what);
 }
 
 // Goes past the symbol if it stands here, behind blanks.
@@ -53,57 +43,41 @@ static bool take(struct formula_reader *r, const char *symbol)
     return true;
 }
 
-// ---- what is done with two values ----
-
-enum formula_operation {
-    AND,
-    EQUAL,
-    UNEQUAL,
-    AT_MOST,
-    AT_LEAST,
-    LESS,
-    MORE,
-    ADD,
-    SUBTRACT,
-    MULTIPLY,
-    DIVIDE,
-    REMAINDER,
-    CEIL_DIV,
-    LEAST
+// Signs by how strongly they bind, and functions, which bind nothing.
+struct operation {
+    const char *text;
+    int strength;
+    enum { AND, EQUAL, LEAST, AT_MOST, AT_LEAST, ADD, SUBTRACT, MULTIPLY, DIVIDE, REST, CEIL } what;
 };
 
-static int divide(int64_t *out, const struct formula_reader *r, enum formula_operation operation,
-                  int64_t a, int64_t b)
-{
-    if (b == 0 || (operation == CEIL_DIV && b < 1))
-        return fail(r, b ? "rounds up to less than 1" : "a division by zero");
-    if (a == INT64_MIN && b == -1)
-        return fail(r, "a number beyond 64 bits");
-    *out = operation == REMAINDER ? a % b : a / b + (operation == CEIL_DIV && a % b > 0);
-    return 0;
-}
+enum { WEAKEST = 1, STRONGEST = 6 };
 
-static int work_out(int64_t *out, const struct formula_reader *r, enum formula_operation operation,
+static const struct operation signs[] = {{"&&", WEAKEST, AND}, {"==", 2, EQUAL}, {"<=", 3, AT_MOST},
+                                         {">=", 3, AT_LEAST},  {"+", 4, ADD},    {"-", 4, SUBTRACT},
+                                         {"*", 5, MULTIPLY},   {"/", 5, DIVIDE}, {"%", 5, REST}},
+                              functions[] = {{"ceil_div", 0, CEIL}, {"min", 0, LEAST}};
+
+static int work_out(int64_t *out, const struct formula_reader *r, const struct operation *operation,
                     int64_t a, int64_t b)
 {
     bool overflow = false;
-    if (!r->names->values)
+    if (!r->values)
         return 0;
-    switch (operation) {
+    switch (operation->what) {
     case AND:
         *out = a && b;
         break;
     case EQUAL:
-    case UNEQUAL:
-        *out = (a == b) == (operation == EQUAL);
+        *out = a == b;
         break;
-    case LESS:
-    case AT_LEAST:
-        *out = (a < b) == (operation == LESS);
-        break;
-    case MORE:
     case AT_MOST:
-        *out = (a > b) == (operation == MORE);
+        *out = a <= b;
+        break;
+    case AT_LEAST:
+        *out = a >= b;
+        break;
+    case LEAST:
+        *out = a < b ? a : b;
         break;
     case ADD:
         overflow = __builtin_add_overflow(a, b, out);
@@ -114,158 +88,107 @@ static int work_out(int64_t *out, const struct formula_reader *r, enum formula_o
     case MULTIPLY:
         overflow = __builtin_mul_overflow(a, b, out);
         break;
-    case LEAST:
-        *out = a < b ? a : b;
-        break;
     default:
-        return divide(out, r, operation, a, b);
+        if (b < 1)
+            return error_set(r->err, "'%.100s': a division by less than 1", r->text);
+        *out = operation->what == REST ? a % b : a / b + (operation->what == CEIL && a % b > 0);
     }
-    return overflow ? fail(r, "a number beyond 64 bits") : 0;
+    return overflow ? error_set(r->err, "'%.100s': a number beyond 64 bits", r->text) : 0;
 }
 
-// ---- how it is read ----
+static int read_signs(struct formula_reader *r, int64_t *out, int strength);
 
-static int read_whole(struct formula_reader *r, int64_t *out);
-
-static bool is_digit(char c)
+static int read_number_or_name(struct formula_reader *r, int64_t *out)
 {
-    return c >= '0' && c <= '9';
-}
-
-static int read_literal(struct formula_reader *r, int64_t *out)
-{
-    int64_t number = 0;
-    for (; is_digit(*r->at); r->at++) {
-        if (__builtin_mul_overflow(number, 10, &number) ||
-            __builtin_add_overflow(number, *r->at - '0', &number))
-            return refuse(r, "a number beyond 64 bits");
-    }
-    *out = r->names->values ? number : 0;
-    return 0;
-}
-
-// After a function's name.
-static int read_call(struct formula_reader *r, int64_t *out, enum formula_operation operation)
-{
-    int64_t first, second;
-    if (!take(r, "("))
-        return refuse(r, "a ( is missing");
-    if (read_whole(r, &first))
-        return -1;
-    if (!take(r, ","))
-        return refuse(r, "a second value is missing");
-    if (read_whole(r, &second))
-        return -1;
+    static const char *const names[PLAN_INPUTS] = {"m", "n", "k", "batch", "sms"};
+    char word[24] = "";
+    const size_t length = strspn(r->at, "abcdefghijklmnopqrstuvwxyz_0123456789");
+    if (!length || length >= sizeof(word))
+        return refuse(r, length ? "a word that is too long" : "a value is missing");
+    memcpy(word, r->at, length);
     *out = 0;
-    return take(r, ")") ? work_out(out, r, operation, first, second) : refuse(r, "a ) is missing");
-}
-
-static int read_word(struct formula_reader *r, int64_t *out)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    static const struct {
-        const char *name;
-        enum formula_operation operation;
-    } functions[] = {{"ceil_div", CEIL_DIV}, {"min", LEAST}};
-    char name[NAME] = "";
-    const size_t length = strspn(r->at, letters);
-    if (!length || length >= sizeof(name))
-        return refuse(r, "a value is missing");
-    memcpy(name, r->at, length);
-    r->at += length;
-    for (size_t i = 0; i < r->names->count; i++) {
-        if (strcasecmp(name, r->names->names[i]) == 0) {
-            *out = r->names->values ? r->names->values[i] : 0;
-            r->constant = false;
+    if (*word >= '0' && *word <= '9') {
+        int64_t number;
+        if (parse_int64(&number, word))
+            return refuse(r, "no whole number of 64 bits");
+        *out = r->values ? number : 0;
+        r->at += length;
+        return 0;
+    }
+    for (size_t i = 0; i < PLAN_INPUTS; i++) {
+        if (strcmp(word, names[i]) == 0) {
+            *out = r->values ? r->values[i] : 0;
+            r->at += length;
             return 0;
         }
     }
-    for (size_t i = 0; i < ARRAY_COUNT(functions); i++) {
-        if (strcasecmp(name, functions[i].name) == 0)
-            return read_call(r, out, functions[i].operation);
-    }
-    return error_set(r->err, "'%.100s': nothing is called %s", r->text, name);
+    return error_set(r->err, "'%.100s': nothing is called %s", r->text, word);
 }
 
-static int read_signed(struct formula_reader *r, int64_t *out)
+static int read_value(struct formula_reader *r, int64_t *out)
 {
-    int status;
-    if (++r->level > LEVELS)
-        return refuse(r, "more than 64 levels");
+    static const struct operation negative = {"-", STRONGEST, SUBTRACT};
+    int64_t first, second;
     if (take(r, "-"))
-        status = read_signed(r, out) || work_out(out, r, SUBTRACT, 0, *out) ? -1 : 0;
-    else if (take(r, "("))
-        status = read_whole(r, out) ? -1 : take(r, ")") ? 0 : refuse(r, "a ) is missing");
-    else
-        status = is_digit(*r->at) ? read_literal(r, out) : read_word(r, out);
-    r->level--;
-    return status;
-}
-
-// The operators of one strength, longer ones first where one begins with another.
-struct symbol {
-    const char *text;
-    enum formula_operation operation;
-};
-
-static const struct symbol products[] = {{"*", MULTIPLY}, {"/", DIVIDE}, {"%", REMAINDER}, {0}},
-                           sums[] = {{"+", ADD}, {"-", SUBTRACT}, {0}},
-                           comparisons[] = {{"==", EQUAL},
-                                            {"!=", UNEQUAL},
-                                            {"<=", AT_MOST},
-                                            {">=", AT_LEAST},
-                                            {"<", LESS},
-                                            {">", MORE},
-                                            {0}},
-                           ands[] = {{"&&", AND}, {0}};
-
-static const struct symbol *const strengths[] = {ands, comparisons, sums, products};
-
-// Operators of this strength and those that bind more tightly, from left to right.
-static int read_operators(struct formula_reader *r, int64_t *out, size_t strength)
-{
-    if (strength == ARRAY_COUNT(strengths))
-        return read_signed(r, out);
-    if (read_operators(r, out, strength + 1))
-        return -1;
-    for (;;) {
-        const struct symbol *symbol = strengths[strength];
-        int64_t second;
-        while (symbol->text && !take(r, symbol->text))
-            symbol++;
-        if (!symbol->text)
-            return 0;
-        if (read_operators(r, &second, strength + 1) ||
-            work_out(out, r, symbol->operation, *out, second))
+        return read_signs(r, &second, STRONGEST) || work_out(out, r, &negative, 0, second) ? -1 : 0;
+    if (take(r, "("))
+        return read_signs(r, out, WEAKEST) ? -1 : take(r, ")") ? 0 : refuse(r, "a ) is missing");
+    for (size_t i = 0; i < ARRAY_COUNT(functions); i++) {
+        if (!take(r, functions[i].text))
+            continue;
+        if (!take(r, "("))
+            return refuse(r, "a ( is missing");
+        if (read_signs(r, &first, WEAKEST))
             return -1;
-        if (strengths[strength] == comparisons)
-            return 0; // a < b < c means nothing here
+        if (!take(r, ","))
+            return refuse(r, "a second value is missing");
+        if (read_signs(r, &second, WEAKEST))
+            return -1;
+        return take(r, ")") ? work_out(out, r, &functions[i], first, second)
+                            : refuse(r, "a ) is missing");
     }
+    return read_number_or_name(r, out);
 }
 
-static int read_whole(struct formula_reader *r, int64_t *out)
+// The sign that stands here, if it binds at least so strongly.
+static const struct operation *next_sign(struct formula_reader *r, int strength)
 {
+    for (size_t i = 0; i < ARRAY_COUNT(signs); i++) {
+        if (signs[i].strength >= strength && take(r, signs[i].text))
+            return &signs[i];
+    }
+    return NULL;
+}
+
+// A value, and what signs join to it that bind at least so strongly, from left to right.
+static int read_signs(struct formula_reader *r, int64_t *out, int strength)
+{
+    const struct operation *sign;
+    int64_t second;
+    *out = 0;
     if (++r->level > LEVELS)
         return refuse(r, "more than 64 levels");
-    const int status = read_operators(r, out, 0);
+    if (read_value(r, out))
+        return -1;
+    while ((sign = next_sign(r, strength)) != NULL) {
+        if (read_signs(r, &second, sign->strength + 1) || work_out(out, r, sign, *out, second))
+            return -1;
+    }
     r->level--;
-    return status;
+    return 0;
 }
 
-int expression_values(int64_t *out, bool *constants, size_t *count, size_t most, const char *text,
-                      const struct expression_names *names, struct error *err)
+int plan_formulas(int64_t *out, size_t *count, size_t most, const char *text,
+                  const int64_t values[PLAN_INPUTS], struct error *err)
 {
-    struct formula_reader r = {.text = text, .at = text, .names = names, .err = err};
+    struct formula_reader r = {.text = text, .at = text, .values = values, .err = err};
     size_t found = 0;
     do {
         if (found == most)
             return error_set(err, "'%.100s': %zu %s at most", text, most,
                              plural(most, "value", "values"));
-        r.constant = true;
-        if (read_whole(&r, &out[found]))
+        if (read_signs(&r, &out[found], WEAKEST))
             return -1;
-        if (constants)
-            constants[found] = r.constant;
         found++;
     } while (take(&r, ","));
     if (*r.at)
@@ -276,13 +199,13 @@ int expression_values(int64_t *out, bool *constants, size_t *count, size_t most,
 
 // ==== a plan's text ====
 //
-// Reads a plan in two passes: names first, so that a launch may stand above what it uses, then what
-// they stand for. [let] alone goes by the order of the text. At the end it is held together.
+// Reads a plan from its first line to its last, so a tensormap stands above the launches that take
+// it. At the end it is held together.
 
 struct plan_reader {
     struct launch_plan *plan;
     const struct config_entry *entry; // that is being read
-    struct expression_names names;    // that a formula may use here
+    void *object;                     // what its section is about
     struct error *err;
 };
 
@@ -321,12 +244,9 @@ static int plan_read_formulas(struct plan_formula *out, size_t most, const struc
     int64_t nothing[RECORD_MAP_DIMS];
     size_t count;
     struct error why;
-    if (expression_values(nothing, NULL, &count, most, text, &r->names, &why))
+    if (plan_formulas(nothing, &count, most, text, NULL, &why))
         return plan_refuse(r, "%.600s", why.text);
-    *out = (struct plan_formula){.text = arena_strdup(&r->plan->arena, text),
-                                 .count = count,
-                                 .names = r->names.count,
-                                 .line = r->entry->line};
+    *out = (struct plan_formula){arena_strdup(&r->plan->arena, text), count, r->entry->line};
     return 0;
 }
 
@@ -372,7 +292,7 @@ static int find_map(size_t *out, const struct plan_reader *r, const char *name)
             return 0;
         }
     }
-    return plan_refuse(r, "there is no [tensormap \"%.60s\"]", name);
+    return plan_refuse(r, "there is no [tensormap \"%.60s\"] above", name);
 }
 
 static int plan_read_value(struct plan_value *out, const struct plan_reader *r)
@@ -538,12 +458,6 @@ static int read_trait(void *field, const struct plan_key *key, const struct plan
     return 0;
 }
 
-static int read_formula(void *field, const struct plan_key *key, const struct plan_reader *r)
-{
-    (void)key;
-    return plan_read_formulas(field, 1, r, plan_text(r));
-}
-
 static int read_list(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     return plan_read_formulas(field, key->most, r, plan_text(r));
@@ -596,7 +510,7 @@ static const struct plan_key keys[] = {
     {"kernel", "acc", read_dtype, AT(launch_plan, traits.acc), 0},
     {"kernel", "layout", read_layout, AT(launch_plan, layout), 0},
     {"kernel", "batched", read_bool, AT(launch_plan, batched), 0},
-    {"kernel", "supports", read_formula, AT(launch_plan, supports), 0},
+    {"kernel", "supports", read_list, AT(launch_plan, supports), 1},
     {"kernel", "tile", read_tile, AT(launch_plan, traits), 0},
 #define X(name) {"kernel", #name, read_trait, AT(launch_plan, traits.name), 0},
     TRAITS(X)
@@ -613,7 +527,7 @@ static const struct plan_key keys[] = {
     {"launch", "grid", read_list, AT(plan_launch, grid), PLAN_THREE},
     {"launch", "block", read_list, AT(plan_launch, block), PLAN_THREE},
     {"launch", "cluster", read_list, AT(plan_launch, cluster), PLAN_THREE},
-    {"launch", "shared", read_formula, AT(plan_launch, shared), 0},
+    {"launch", "shared", read_list, AT(plan_launch, shared), 1},
     {"launch", "parameter", read_parameter, 0, 0},
 #undef AT
 };
@@ -629,11 +543,11 @@ static bool is_key(const char *written, const char *key)
 }
 
 // Reads the entry into what its section is about.
-static int plan_read_key(void *object, const struct plan_reader *r)
+static int plan_read_key(const struct plan_reader *r)
 {
     for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
         if (strcmp(keys[i].section, r->entry->section) == 0 && is_key(r->entry->key, keys[i].key))
-            return keys[i].read((char *)object + keys[i].offset, &keys[i], r);
+            return keys[i].read((char *)r->object + keys[i].offset, &keys[i], r);
     }
     return plan_refuse(r, "there is no such key");
 }
@@ -645,29 +559,6 @@ enum { SECTIONS_MAX = 64 };
 static bool is_name(const char *text, const char *letters)
 {
     return *text && strspn(text, letters) == strlen(text) && strlen(text) <= 40;
-}
-
-static int new_value(struct plan_reader *r)
-{
-    static const char *const taken[] = {"ceil_div", "min"};
-    struct launch_plan *plan = r->plan;
-    const char *name = r->entry->key;
-    bool twice = false;
-    for (size_t i = 0; i < r->names.count; i++)
-        twice |= strcmp(plan->value_names[i], name) == 0;
-    for (size_t i = 0; i < ARRAY_COUNT(taken); i++)
-        twice |= strcmp(taken[i], name) == 0;
-    if (twice)
-        return plan_refuse(r, "this name is taken");
-    if (!is_name(name, "abcdefghijklmnopqrstuvwxyz0123456789"))
-        return plan_refuse(r, "a value's name is at most 40 letters and digits");
-    if (plan->let_count == SECTIONS_MAX)
-        return plan_refuse(r, "more than %d values", SECTIONS_MAX);
-    if (plan_read_formulas(&plan->lets[plan->let_count], 1, r, plan_text(r)))
-        return -1;
-    plan->value_names[r->names.count++] = arena_strdup(&plan->arena, name);
-    plan->let_count++;
-    return 0;
 }
 
 // [section "NAME"]: one that none of its kind has.
@@ -685,8 +576,8 @@ static int check_name(const struct plan_reader *r, const char *const *first, siz
     return count < SECTIONS_MAX ? 0 : plan_refuse(r, "more than %d of them", SECTIONS_MAX);
 }
 
-// What a [section] is about, made when its name is read first.
-static int new_section(const struct plan_reader *r)
+// What a [section] is about.
+static int new_section(struct plan_reader *r)
 {
     struct launch_plan *p = r->plan;
     const struct config_entry *e = r->entry;
@@ -694,48 +585,25 @@ static int new_section(const struct plan_reader *r)
     if (strcmp(e->section, "tensormap") == 0) {
         if (check_name(r, &p->maps[0].name, sizeof(*p->maps), p->map_count))
             return -1;
-        p->maps[p->map_count++] = (struct plan_map){
+        r->object = &p->maps[p->map_count++];
+        *(struct plan_map *)r->object = (struct plan_map){
             .name = name, .line = e->line, .type = RECORD_MAP_TYPES, .promote = 128};
     } else if (strcmp(e->section, "launch") == 0) {
         if (check_name(r, &p->launches[0].name, sizeof(*p->launches), p->launch_count))
             return -1;
-        p->launches[p->launch_count++] = (struct plan_launch){.name = name, .line = e->line};
-    } else if (strcmp(e->section, "kernel") != 0 && strcmp(e->section, "let") != 0) {
-        return plan_refuse(r, "there are kernel, let, tensormap and launch");
+        r->object = &p->launches[p->launch_count++];
+        *(struct plan_launch *)r->object = (struct plan_launch){.name = name, .line = e->line};
+    } else if (strcmp(e->section, "let") == 0) {
+        return plan_refuse(r, "is gone: write each formula where its name stands");
+    } else if (strcmp(e->section, "kernel") != 0) {
+        return plan_refuse(r, "there are kernel, tensormap and launch");
     } else if (*e->subsection) {
         return plan_refuse(r, "has no name");
+    } else {
+        r->object = p;
+        p->line = e->line;
     }
     return 0;
-}
-
-static int read_names(struct plan_reader *r, const struct config_file *config)
-{
-    for (size_t i = 0; i < config->count; i++) {
-        r->entry = &config->entries[i];
-        const bool let = strcmp(r->entry->section, "let") == 0;
-        if (*r->entry->key ? let && new_value(r) : new_section(r))
-            return -1;
-    }
-    return 0;
-}
-
-// ---- contents ----
-
-#define FIND(list, count, entry)                                                                   \
-    for (size_t i = 0; i < (count); i++) {                                                         \
-        if (strcmp((list)[i].name, (entry)->subsection) == 0)                                      \
-            return &(list)[i];                                                                     \
-    }
-
-// The thing that the entry is about, one of those made by new_section().
-static void *object_of(struct launch_plan *plan, const struct config_entry *entry)
-{
-    if (strcmp(entry->section, "tensormap") == 0) {
-        FIND(plan->maps, plan->map_count, entry);
-    } else if (strcmp(entry->section, "kernel") != 0) {
-        FIND(plan->launches, plan->launch_count, entry);
-    }
-    return plan;
 }
 
 // A key that stands twice would hide one of the two; only parameters are a list.
@@ -753,15 +621,18 @@ static bool stands_twice(const struct config_file *config, size_t index)
     return false;
 }
 
-static int read_contents(struct plan_reader *r, const struct config_file *config)
+static int read_entries(struct plan_reader *r, const struct config_file *config)
 {
     for (size_t i = 0; i < config->count; i++) {
         r->entry = &config->entries[i];
-        if (!*r->entry->key || strcmp(r->entry->section, "let") == 0)
+        if (!*r->entry->key) {
+            if (new_section(r))
+                return -1;
             continue;
+        }
         if (stands_twice(config, i))
             return plan_refuse(r, "stands twice");
-        if (plan_read_key(object_of(r->plan, r->entry), r))
+        if (plan_read_key(r))
             return -1;
     }
     return 0;
@@ -804,25 +675,23 @@ static int check_whole(const struct launch_plan *plan, struct error *err)
     return 0;
 }
 
-// The values of formulas where these are the same for every problem, else 0; of one that is not
-// there `otherwise`.
-static void constants_of(int32_t out[PLAN_THREE], const struct launch_plan *plan,
-                         const struct plan_formula *formula, int32_t otherwise)
+// The values of formulas without a name, which are the same for every problem; 0 of others; of one
+// that is not there `otherwise`.
+static void constants_of(int32_t out[PLAN_THREE], const struct plan_formula *formula,
+                         int32_t otherwise)
 {
-    const int64_t none[PLAN_INPUTS + SECTIONS_MAX] = {0};
-    const struct expression_names names = {(const char *const *)plan->value_names, none,
-                                           formula->names};
+    static const int64_t none[PLAN_INPUTS] = {0};
     int64_t values[PLAN_THREE];
-    bool constant[PLAN_THREE];
     size_t count = 0;
     struct error err;
-    if (formula->text &&
-        expression_values(values, constant, &count, PLAN_THREE, formula->text, &names, &err))
-        count = 0;
-    for (size_t i = 0; i < PLAN_THREE; i++)
-        out[i] = i >= count                                                ? otherwise
-                 : constant[i] && values[i] >= 0 && values[i] <= INT32_MAX ? (int32_t)values[i]
-                                                                           : 0;
+    const bool given = formula->text != NULL;
+    const bool known = given && !strpbrk(formula->text, "abcdefghijklmnopqrstuvwxyz") &&
+                       plan_formulas(values, &count, PLAN_THREE, formula->text, none, &err) == 0;
+    for (size_t i = 0; i < PLAN_THREE; i++) {
+        out[i] = given && !known ? 0 : otherwise;
+        if (i < count)
+            out[i] = values[i] >= 0 && values[i] <= INT32_MAX ? (int32_t)values[i] : 0;
+    }
 }
 
 // What launches say of the kernel need not be said again.
@@ -831,26 +700,15 @@ static void fill_traits(struct launch_plan *plan)
     struct traits *t = &plan->traits;
     const struct plan_launch *l = &plan->launches[0];
     int32_t block[PLAN_THREE], cluster[PLAN_THREE], shared[PLAN_THREE], threads = 1;
-    constants_of(block, plan, &l->block, 1);
-    constants_of(cluster, plan, &l->cluster, 1);
-    constants_of(shared, plan, &l->shared, 0);
+    constants_of(block, &l->block, 1);
+    constants_of(cluster, &l->cluster, 1);
+    constants_of(shared, &l->shared, 0);
     for (int d = 0; d < PLAN_THREE; d++)
         threads = block[d] <= 1024 && threads <= 1024 ? threads * block[d] : 0;
     t->threads = t->threads ? t->threads : threads <= 1024 ? threads : 0;
     t->smem_bytes = t->smem_bytes ? t->smem_bytes : shared[0];
     t->cluster_m = t->cluster_m ? t->cluster_m : cluster[0];
     t->cluster_n = t->cluster_n ? t->cluster_n : cluster[1];
-}
-
-static void make_room(struct launch_plan *plan)
-{
-    static const char *const inputs[PLAN_INPUTS] = {"m", "n", "k", "batch", "sms"};
-    plan->value_names =
-        arena_alloc(&plan->arena, (PLAN_INPUTS + SECTIONS_MAX) * sizeof(*plan->value_names));
-    memcpy(plan->value_names, inputs, sizeof(inputs));
-    plan->lets = arena_alloc(&plan->arena, SECTIONS_MAX * sizeof(*plan->lets));
-    plan->maps = arena_alloc(&plan->arena, SECTIONS_MAX * sizeof(*plan->maps));
-    plan->launches = arena_alloc(&plan->arena, SECTIONS_MAX * sizeof(*plan->launches));
 }
 
 int plan_parse(struct launch_plan *out, const char *text, size_t size, const char *label,
@@ -863,12 +721,10 @@ int plan_parse(struct launch_plan *out, const char *text, size_t size, const cha
                                .layout = LAYOUT_TN,
                                .traits = {.in = DTYPE_BF16, .out = DTYPE_BF16, .acc = DTYPE_FP32}};
     plan.label = arena_strdup(&plan.arena, label);
-    make_room(&plan);
-    struct plan_reader r = {.plan = &plan,
-                            .names = {(const char *const *)plan.value_names, NULL, PLAN_INPUTS},
-                            .err = err};
-    int status =
-        read_names(&r, &config) || read_contents(&r, &config) || check_whole(&plan, err) ? -1 : 0;
+    plan.maps = arena_alloc(&plan.arena, SECTIONS_MAX * sizeof(*plan.maps));
+    plan.launches = arena_alloc(&plan.arena, SECTIONS_MAX * sizeof(*plan.launches));
+    struct plan_reader r = {.plan = &plan, .err = err};
+    const int status = read_entries(&r, &config) || check_whole(&plan, err) ? -1 : 0;
     config_free(&config);
     if (status) {
         arena_free(&plan.arena);
@@ -895,7 +751,7 @@ enum { POINTER_BYTES = 8 };
 struct making {
     const struct launch_plan *plan;
     const struct problem *problem;
-    int64_t *values; // that formulas may name
+    int64_t values[PLAN_INPUTS]; // that formulas may name
     struct record record;
     struct arena *arena;
     struct error *err;
@@ -918,11 +774,9 @@ static int plan_wrong(const struct making *m, uint32_t line, const char *what, c
 static int plan_numbers(int64_t *out, const struct making *m, const struct plan_formula *formula,
                         int64_t min, const int64_t *most, const char *what)
 {
-    const struct expression_names names = {(const char *const *)m->plan->value_names, m->values,
-                                           formula->names};
     struct error why;
     size_t count;
-    if (expression_values(out, NULL, &count, formula->count, formula->text, &names, &why))
+    if (plan_formulas(out, &count, formula->count, formula->text, m->values, &why))
         return plan_wrong(m, formula->line, what, why.text);
     for (size_t i = 0; i < count; i++) {
         if (out[i] >= min && out[i] <= most[i])
@@ -942,23 +796,14 @@ static int plan_number(int64_t *out, const struct making *m, const struct plan_f
     return formula->text ? plan_numbers(out, m, formula, min, &max, what) : 0;
 }
 
-static int begin(struct making *m, const struct launch_plan *plan, const struct problem *problem,
-                 int64_t sms, struct arena *arena, struct error *err)
+static struct making making_of(const struct launch_plan *plan, const struct problem *problem,
+                               int64_t sms, struct arena *arena, struct error *err)
 {
-    const int64_t inputs[PLAN_INPUTS] = {[PLAN_M] = problem->m,
-                                         [PLAN_N] = problem->n,
-                                         [PLAN_K] = problem->k,
-                                         [PLAN_BATCH] = problem->batch,
-                                         [PLAN_SMS] = sms};
-    *m = (struct making){.plan = plan, .problem = problem, .arena = arena, .err = err};
-    m->values = arena_alloc(arena, (PLAN_INPUTS + plan->let_count) * sizeof(*m->values));
-    memcpy(m->values, inputs, sizeof(inputs));
-    for (size_t i = 0; i < plan->let_count; i++) {
-        if (plan_number(&m->values[PLAN_INPUTS + i], m, &plan->lets[i], 0, INT64_MIN, INT64_MAX,
-                        plan->value_names[PLAN_INPUTS + i]))
-            return -1;
-    }
-    return 0;
+    return (struct making){.plan = plan,
+                           .problem = problem,
+                           .values = {problem->m, problem->n, problem->k, problem->batch, sms},
+                           .arena = arena,
+                           .err = err};
 }
 
 static int supports(bool *yes, const struct making *m)
@@ -978,11 +823,8 @@ static int supports(bool *yes, const struct making *m)
 int plan_supports(bool *yes, const struct launch_plan *plan, const struct problem *problem,
                   int64_t sms, struct error *err)
 {
-    struct making m;
-    struct arena arena = {0};
-    const int status = begin(&m, plan, problem, sms, &arena, err) || supports(yes, &m) ? -1 : 0;
-    arena_free(&arena);
-    return status;
+    const struct making m = making_of(plan, problem, sms, NULL, err);
+    return supports(yes, &m);
 }
 
 // ---- parameters ----
@@ -1204,6 +1046,16 @@ static int make_launch(struct making *m, const struct plan_launch *l,
     return 0;
 }
 
+static int refuse_problem(const struct making *m)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, m->problem);
+    return error_set(m->err,
+                     "%.200s:%u: %s does not do this problem, %s: in, out, layout, batched or "
+                     "supports says no",
+                     m->plan->label, m->plan->line, m->plan->name, problem);
+}
+
 static int make_all(struct making *m, const struct plan_entry *entries)
 {
     const struct launch_plan *plan = m->plan;
@@ -1211,7 +1063,7 @@ static int make_all(struct making *m, const struct plan_entry *entries)
     if (supports(&yes, m))
         return -1;
     if (!yes)
-        return error_set(m->err, "%s does not do this problem", plan->name);
+        return refuse_problem(m);
     m->record.problem = *m->problem;
     text_copy(m->record.kernel, sizeof(m->record.kernel), plan->name);
     m->record.launches = arena_alloc(m->arena, plan->launch_count * sizeof(*m->record.launches));
@@ -1226,8 +1078,8 @@ int plan_record(struct record *out, const struct launch_plan *plan, const struct
                 int64_t sms, const struct plan_entry *entries, struct arena *arena,
                 struct error *err)
 {
-    struct making m;
-    if (begin(&m, plan, problem, sms, arena, err) || make_all(&m, entries))
+    struct making m = making_of(plan, problem, sms, arena, err);
+    if (make_all(&m, entries))
         return -1;
     *out = m.record;
     return 0;

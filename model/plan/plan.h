@@ -9,7 +9,6 @@
 //     [kernel]             name = NAME   summary = TEXT   in = TYPE   out = TYPE   acc = TYPE
 //                          layout = tn|nn|nt|tt   batched = BOOL
 //                          supports = FORMULA   tile = MxNxK   and traits: stages = N, ...
-//     [let]                NAME = FORMULA            further values, in order
 //     [tensormap "NAME"]   place = PLACE   type = TYPE   dims = LIST   strides = LIST (bytes, from
 //                          the second dimension on)   box = LIST   swizzle = none|32|64|128
 //                          promote = none|64|128|256
@@ -20,21 +19,24 @@
 //                          double NUMBER | tensormap NAME
 //     PLACE                null | a|b|c [+ FORMULA]
 //
-// Formulas may name m, n, k, batch, sms (multiprocessors of the device) and what [let] defines.
-// Launches are queued in the order of the text. Memory beside the operands, memsets, structs and
-// attributes of launches have no words here: what needs them has a host program, which is captured
-// or has a shim. Everything here is hostile: every error
-// says file and line, and nothing is launched that is out of its range.
+// Formulas may name m, n, k, batch and sms (multiprocessors of the device). A tensormap stands
+// above the launches that take it. Launches are queued in the order of the text. Memory beside the
+// operands, memsets, structs and attributes of launches have no words here: what needs them has a
+// host program, which is captured or has a shim. Everything here is hostile: every error says file
+// and line, and nothing is launched that is out of its range.
 #ifndef PLUMB_LAUNCH_PLAN_H
 #define PLUMB_LAUNCH_PLAN_H
 
 #include "model/base.h"
 #include "model/record/record.h"
 
+// What formulas may name: m, n, k, batch and sms.
+enum { PLAN_INPUTS = 5 };
+
 // A formula, or formulas separated by commas, and where they stand.
 struct plan_formula {
-    const char *text;    // NULL: it is not there
-    size_t count, names; // of the formulas, and of the names that they may use
+    const char *text; // NULL: it is not there
+    size_t count;
     uint32_t line;
 };
 
@@ -82,15 +84,13 @@ struct plan_launch {
 
 struct launch_plan {
     const char *label; // what errors begin with: the file's name
+    uint32_t line;     // of [kernel]
     char name[RECORD_NAME];
     const char *summary;
     struct traits traits; // what a text can say of them; in, out, acc
     enum layout layout;
     bool batched;
     struct plan_formula supports;
-    const char **value_names; // of formulas: m, n, k, batch, sms, then those of [let]
-    struct plan_formula *lets;
-    size_t let_count;
     struct plan_map *maps;
     size_t map_count;
     struct plan_launch *launches;
@@ -128,22 +128,15 @@ int plan_record(struct record *out, const struct launch_plan *plan, const struct
 //
 // Formulas of whole numbers, as a plan writes them: ceil_div(m, 128) * ceil_div(n, 256).
 //
-//     &&     ==  !=  <  <=  >  >=     +  -  *  /  %     ( )     ceil_div(a, b)  min(a, b)
+//     &&     ==     <=  >=     +  -     *  /  %     ( )     ceil_div(a, b)  min(a, b)
 //
-// Operators bind as in C. Numbers are of 64 bits with a sign, true is 1 and false 0. Names are of
-// letters, digits and _, in any case. A formula is hostile text: what overflows, divides by zero
-// (for ceil_div: by less than 1) or nests deeper than 64 levels is an error, never a number.
+// Signs bind as in C. Numbers are of 64 bits with a sign, true is 1 and false 0. A formula is
+// hostile text: what overflows, divides by less than 1 or nests deeper than 64 levels is an error,
+// never a number.
 
-// The values that a formula may name: name i is names[i].
-struct expression_names {
-    const char *const *names;
-    const int64_t *values; // NULL: a formula is read and not worked out, and is 0
-    size_t count;
-};
-
-// Works out formulas separated by commas, 1 to `most` of them. constants, unless NULL: whether each
-// formula names no value, so that it is always the same.
-int expression_values(int64_t *out, bool *constants, size_t *count, size_t most, const char *text,
-                      const struct expression_names *names, struct error *err);
+// Works out formulas separated by commas, 1 to `most` of them. values: of what they may name; NULL:
+// they are only read, and each is 0.
+int plan_formulas(int64_t *out, size_t *count, size_t most, const char *text,
+                  const int64_t values[PLAN_INPUTS], struct error *err);
 
 #endif

@@ -150,11 +150,10 @@ TEST(launches_and_values_follow_the_text)
 {
     struct launch_plan plan = parsed(
         "[kernel]\n\tname = two\n\tin = fp32\n\tout = fp32\n\tbatched = true\n"
-        "[let]\n\thalf = k / 2\n\tquarter = half / 2\n"
         "[launch \"one\"]\n\tcubin = a.cubin\n\tentry = f\n\tgrid = 2 * batch, ceil_div(m, 100)\n"
-        "\tblock = 32, 4\n\tcluster = 2\n\tparameter = pointer b + 4 * quarter\n"
-        "\tparameter = int8 -1\n\tparameter = int64 half\n\tparameter = float 1.5\n"
-        "\tparameter = double -2\n\tparameter = int16 quarter\n\tparameter = pointer null\n"
+        "\tblock = 32, 4\n\tcluster = 2\n\tparameter = pointer b + k\n"
+        "\tparameter = int8 -1\n\tparameter = int64 k / 2\n\tparameter = float 1.5\n"
+        "\tparameter = double -2\n\tparameter = int16 k / 4\n\tparameter = pointer null\n"
         "[launch \"two\"]\n\tcubin = b.cubin\n\tentry = g\n\tgrid = sms\n\tblock = 64\n");
     const struct record record = recorded(&plan, "256x256x128:fp32:b3", NULL);
     assert_int_equal(record.launch_count, 2);
@@ -259,6 +258,8 @@ static const char *changed(const char *text, const char *line, const char *inste
     return arena_printf(&arena, "%.*s%s%s", (int)(at - text), text, instead, at + strlen(line));
 }
 
+#define GRID "grid = min(sms, ceil_div(m, 128) * ceil_div(n, 256))"
+
 TEST(wrong_plans_say_file_and_line)
 {
     static const struct {
@@ -271,28 +272,28 @@ TEST(wrong_plans_say_file_and_line)
         {"stages = 3", "tile = 1x1x1", "x.plan:9: [kernel] tile: stands twice"},
         {"in = bf16", "in = bf17", "x.plan:5: [kernel] in: 'bf17' is no element type"},
         {"n % 16 == 0", "n % == 0", "x.plan:12: [kernel] supports: 'm % 16 == 0 && n % == 0"},
-        {"ceil_div(m, 128)", "ceil_div(m 128)", "x.plan:15: [let] tiles: "},
-        {"tiles = ceil_div(m", "sms = ceil_div(m", "x.plan:15: [let] sms: this name is taken"},
-        {"tiles = ceil_div(m", "tiles = tiles(m", "nothing is called tiles"},
-        {"place = a", "place = d", "x.plan:18: [tensormap] place: d is neither a, b, c"},
-        {"place = a", "place = bias", "x.plan:18: [tensormap] place: bias is neither a, b, c"},
+        {"ceil_div(m, 128)", "ceil_div(m 128)", "x.plan:41: [launch] grid: "},
+        {"ceil_div(m", "tiles(m", "nothing is called tiles"},
+        {"[tensormap \"b\"]", "[let]", "x.plan:22: [let]: is gone: write each formula"},
+        {"place = a", "place = d", "x.plan:15: [tensormap] place: d is neither a, b, c"},
+        {"place = a", "place = bias", "x.plan:15: [tensormap] place: bias is neither a, b, c"},
         {"place = a", "place = a - 2", "after a place stands +"},
-        {"type = bf16\n\tdims = k, m", "type = half\n\tdims = k, m", "x.plan:19: "},
-        {"box = 64, 128\n", "box = 64\n", "x.plan:17: [tensormap \"a\"] needs dims, a box"},
-        {"swizzle = 128", "swizzle = 1000", "x.plan:23: [tensormap] swizzle: needs a whole"},
-        {"[tensormap \"b\"]", "[tensormap \"a\"]", "x.plan:25: [tensormap]: there are two"},
-        {"[tensormap \"b\"]", "[texture \"b\"]", "x.plan:25: [texture]: there are kernel"},
-        {"[tensormap \"b\"]", "[tensormap]", "x.plan:25: [tensormap]: needs a name"},
-        {"cubin = matmul", "cubin = ../matmul", "x.plan:42: [launch] cubin: '../matmul"},
-        {"entry = matmul", "entry = mat mul", "x.plan:43: [launch] entry: 'mat mul"},
-        {"grid = min(sms, tiles)\n", "", "x.plan:41: [launch \"matmul\"] needs cubin, entry"},
-        {"grid = min(sms, tiles)", "grid = 1, 2, 3, 4", "x.plan:44: [launch] grid: "},
+        {"type = bf16\n\tdims = k, m", "type = half\n\tdims = k, m", "x.plan:16: "},
+        {"box = 64, 128\n", "box = 64\n", "x.plan:14: [tensormap \"a\"] needs dims, a box"},
+        {"swizzle = 128", "swizzle = 1000", "x.plan:20: [tensormap] swizzle: needs a whole"},
+        {"[tensormap \"b\"]", "[tensormap \"a\"]", "x.plan:22: [tensormap]: there are two"},
+        {"[tensormap \"b\"]", "[texture \"b\"]", "x.plan:22: [texture]: there are kernel"},
+        {"[tensormap \"b\"]", "[tensormap]", "x.plan:22: [tensormap]: needs a name"},
+        {"cubin = matmul", "cubin = ../matmul", "x.plan:39: [launch] cubin: '../matmul"},
+        {"entry = matmul", "entry = mat mul", "x.plan:40: [launch] entry: 'mat mul"},
+        {GRID "\n", "", "x.plan:38: [launch \"matmul\"] needs cubin, entry"},
+        {GRID, "grid = 1, 2, 3, 4", "x.plan:41: [launch] grid: "},
         {"tensormap b\n", "tensormap d\n", "there is no [tensormap \"d\"]"},
-        {"int32 n", "int31 n", "x.plan:53: [launch] parameter: 'int31 n' is not"},
+        {"int32 n", "int31 n", "x.plan:50: [launch] parameter: 'int31 n' is not"},
         {"[launch \"matmul\"]", "[launch \"matmul\"]\n\tfield = int32 m", "there is no such key"},
-        {"[launch \"matmul\"]", "[scratch \"s\"]\n[launch \"matmul\"]", "there are kernel, let"},
+        {"[launch \"matmul\"]", "[scratch \"s\"]\n[launch \"matmul\"]", "there are kernel, tens"},
         {"place = a", "place = scale_a",
-         "x.plan:18: [tensormap] place: scale_a is neither a, b, c"},
+         "x.plan:15: [tensormap] place: scale_a is neither a, b, c"},
         {"[kernel]", "[kernel]\n\tlayout = up", "x.plan:3: [kernel] layout: is tn, nn, nt or tt"},
         {"[kernel]\n\tname = triton-persistent", "[kernel]", "x.plan: a plan needs"},
     };
@@ -312,17 +313,17 @@ TEST(launches_out_of_range_say_line_and_problem)
     static const struct {
         const char *line, *instead, *error;
     } cases[] = {
-        {"grid = min(sms, tiles)", "grid = tiles - 32", "x.plan:44: grid: is 0 and must be 1 to"},
-        {"grid = min(sms, tiles)", "grid = 1 / (m - 256)", "x.plan:44: grid: '1 / (m - 256)'"},
-        {"block = 256", "block = 256, 5", "x.plan:41: block: has more than 1024 threads"},
+        {GRID, "grid = n / 128 - 32", "x.plan:41: grid: is 0 and must be 1 to"},
+        {GRID, "grid = 1 / (m - 256)", "x.plan:41: grid: '1 / (m - 256)'"},
+        {"block = 256", "block = 256, 5", "x.plan:38: block: has more than 1024 threads"},
         {"block = 256", "block = 256\n\tcluster = 3", "is not a whole number of clusters"},
-        {"shared = 213016", "shared = 1 - m", "x.plan:46: shared: is -255"},
-        {"box = 64, 128", "box = 64, 2 * m", "x.plan:22: box: is 512 and must be 1 to 256"},
+        {"shared = 213016", "shared = 1 - m", "x.plan:43: shared: is -255"},
+        {"box = 64, 128", "box = 64, 2 * m", "x.plan:19: box: is 512 and must be 1 to 256"},
         {"swizzle = 128", "swizzle = 48",
-         "x.plan:17: a: a tensormap with interleave 0, swizzle 48"},
-        {"int32 m", "int8 m", "x.plan:48: parameter: is 256 and must be -128 to 127"},
-        {"int32 m", "int32 m * 4294967296", "x.plan:48: parameter: is"},
-        {"tiles = ceil_div(m, 128)", "tiles = m / 0", "x.plan:15: tiles: 'm / 0"},
+         "x.plan:14: a: a tensormap with interleave 0, swizzle 48"},
+        {"int32 m", "int8 m", "x.plan:45: parameter: is 256 and must be -128 to 127"},
+        {"int32 m", "int32 m * 4294967296", "x.plan:45: parameter: is"},
+        {GRID, "grid = m / 0", "x.plan:41: grid: 'm / 0': a division by less than 1"},
     };
     const char *text = seed("persistent.plan");
     const struct problem problem = problem_of("256x4096x128:bf16");
@@ -346,7 +347,7 @@ TEST(device_code_with_other_parameters_is_refused)
     struct error err = {""};
     entry.count--;
     assert_int_equal(plan_record(&record, &plan, &problem, 132, &entry, &arena, &err), -1);
-    assert_non_null(strstr(err.text, "x.plan:41: matmul_persistent has 19 parameters, and this "
+    assert_non_null(strstr(err.text, "x.plan:38: matmul_persistent has 19 parameters, and this "
                                      "says 20"));
     entry = persistent_entry();
     struct record_parameter *parameters =

@@ -159,7 +159,7 @@ TEST(launches_and_device_code_make_the_code_id)
     };
     static const char *const different[] = {
         PLAN "\tshared = 1024\n",
-        PLAN "[let]\n\tx = 4\n",
+        PLAN "\tcluster = 2\n",
         "[kernel]\n\tname = add\n\tin = fp32\n\tout = fp32\n[launch \"one\"]\n\tcubin = add.cubin\n"
         "\tentry = _Z3addPfi\n\tgrid = ceil_div(m, 32)\n\tblock = 64\n\tparameter = pointer c\n"
         "\tparameter = int32 n\n",
