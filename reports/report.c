@@ -68,8 +68,7 @@ int report_put_file(const char *path, const char *bytes, size_t length, struct e
     char *temporary = xprintf("%s.%ld.tmp", path, (long)getpid());
     int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (file < 0) {
-        error_set(err, "%s: cannot be created: %s; choose another folder with --out", temporary,
-                  strerror(errno));
+        error_set(err, "%s: cannot be written: %s", path, strerror(errno));
         goto done;
     }
     int failed = write_fully(file, bytes, length) ? errno : 0;

@@ -187,6 +187,7 @@ static int write_file(const struct init *init, const char *folder, const char *n
                       const char *bytes, size_t size, struct error *err)
 {
     struct stat there;
+    struct error why;
     char *path = xprintf("%s/%s", folder, name);
     int status = 0;
     if (!init->arguments->force && lstat(path, &there) == 0)
@@ -194,8 +195,10 @@ static int write_file(const struct init *init, const char *folder, const char *n
                S_ISREG(there.st_mode) && holds(path, bytes, size)
                    ? ""
                    : ", which differs from what init writes; --force replaces it");
-    else if (report_replace_file(path, bytes, size, err))
-        status = -1;
+    else if (report_replace_file(path, bytes, size, &why))
+        status =
+            error_set(err, "%.700s%s", why.text,
+                      init->arguments->outside ? "" : "; `--outside DIR` writes to another folder");
     else
         printf("wrote %s\n", path);
     free(path);

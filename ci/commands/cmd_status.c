@@ -215,12 +215,13 @@ static void decide_on_policy(struct status *s, bool known)
     if (!has_policy_in(s, &s->head))
         decide(s, "commit what `plumb init` wrote: git add ci && git commit");
     else if (s->has_parent && !has_policy_in(s, &s->parent))
-        decide(s,
-               arena_printf(&s->context->arena,
-                            "%s judges the commit after it, for HEAD is the first with a policy",
-                            all_away(s) ? "`plumb list kernels` builds HEAD; `plumb gate --static`"
-                            : known     ? "`plumb gate`"
-                                        : "`plumb run` measures HEAD; `plumb gate`"));
+        decide(s, arena_printf(&s->context->arena,
+                               "%s judges the commit after it, for HEAD is the first with a policy",
+                               !all_away(s) ? known ? "`plumb gate`"
+                                                    : "`plumb run` measures HEAD; `plumb gate`"
+                               : policy_captures_alone(&s->context->policy)
+                                   ? "`plumb gate` where a GPU of the policy is"
+                                   : "`plumb list kernels` builds HEAD; `plumb gate --static`"));
 }
 
 static void add_work(struct status *s)
@@ -258,6 +259,9 @@ static void add_work(struct status *s)
                                s->judged->conclusion == CONCLUDE_REGRESSION
                                    ? "; `plumb accept` if it may be slower"
                                    : ""));
+    else if (all_away(s) && policy_captures_alone(&s->context->policy))
+        decide(s,
+               "`plumb gate` where a GPU of the policy is: captures are taken, and judged, there");
     else if (all_away(s))
         decide(s, s->has_parent ? "`plumb gate --static` compares HEAD's machine code with its "
                                   "parent's; times need a device of the policy"

@@ -348,7 +348,9 @@ int task_list_make(struct task_list *out, struct run *run, struct context *conte
                          context->policy.label);
     if (!tasks.count && built)
         return error_set(
-            err, "%s: nothing to measure: no kernel of %.10s matches a [kernel] section%s",
+            err,
+            "%s: nothing to measure: no kernel of %.10s matches a [kernel] section%s; `plumb list "
+            "kernels` says which there are",
             context->policy.label, head->commit.id, context_selection(context, &run->arena));
     settle(&p);
     *out = tasks;

@@ -1719,6 +1719,58 @@ static void find_folders(struct sources *out, const struct path_list *names, con
     }
 }
 
+// Whether what begins here is given to the compiler as a folder of headers: behind -I, or within
+// "include_directories(...)".
+static bool is_header_folder(const char *text, const char *at)
+{
+    static const char command[] = "include_directories";
+    const char *word = at;
+    for (const char *line = at; line > text && line[-1] != '\n'; line--) {
+        if (line[-1] == '#') // a comment
+            return false;
+    }
+    while (word > text && !strchr(" \t\n(\"", word[-1]))
+        word--;
+    if (strncmp(word, "-I", 2) == 0)
+        return true;
+    while (word > text && !strchr("()", word[-1]))
+        word--;
+    const size_t length = strlen(command);
+    return (size_t)(word - text) > length && word[-1] == '(' &&
+           strncmp(word - 1 - length, command, length) == 0;
+}
+
+// Folders of headers in submodules, whose files are not among HEAD's: those that a build file
+// names.
+static void find_folders_below(struct sources *out, const char *submodules, const char *builds,
+                               struct arena *arena)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-/";
+    for (const char *line = submodules; *line; line += strcspn(line, "\n") + 1) {
+        const char *path = strchr(line, ' '); // "ID PATH", unless the path has line ends
+        if (!path++)
+            return;
+        const char *own = arena_strndup(arena, path, strcspn(path, "\n"));
+        if (strpbrk(own, unquotable) || (out->cutlass && strcmp(own, out->cutlass) == 0))
+            continue;
+        for (const char *at = builds; (at = strstr(at, own)); at += strlen(own)) {
+            const char *end = at + strspn(at, letters);
+            const char *folder = arena_strndup(arena, at, (size_t)(end - at));
+            const char *flag = arena_printf(arena, "-I%s", folder);
+            if ((at > builds && in_word(at[-1]) && !(at > builds + 1 && at[-1] == 'I')) ||
+                !strchr("/", folder[strlen(own)]) || strstr(folder, "..") ||
+                !is_header_folder(builds, at) || has_flag(out->folders, flag))
+                continue;
+            out->folders = arena_printf(arena, "%s %s", out->folders, flag);
+            if (out->input_count == INPUTS_MAX)
+                out->whole_tree = true;
+            else
+                out->inputs[out->input_count++] = folder;
+        }
+    }
+}
+
 // In the arena: all build files of the commit, one behind the other, as far as they are short.
 static const char *read_builds(const struct repository *repository, const char *commit,
                                const struct path_list *names, const char *cutlass,
@@ -1814,6 +1866,7 @@ int sources_read(struct sources *out, const struct repository *repository, struc
     const char *builds = read_builds(repository, head.id, &names, out->cutlass, arena);
     find_flags(out, builds, arena);
     find_folders(out, &names, builds, arena);
+    find_folders_below(out, names.submodules, builds, arena);
     struct source_text *texts = arena_alloc(arena, SOURCES_MAX * sizeof(*texts));
     size_t read = 0, bytes = 0;
     for (size_t i = 0; i < names.count && read < SOURCES_MAX && bytes < SOURCE_BYTES; i++) {

@@ -1160,16 +1160,15 @@ static int refuse_out(const struct units *all, struct context *context,
 static int miss_device(struct context *context, const struct policy_device *wanted, const char *why,
                        struct error *err)
 {
+    static const char goes_on[] = "`required = false` in its section goes on without it";
     if (wants_static(context, wanted))
         return add_away_device(context, wanted, true, err);
     if (wanted->required || context->options->device)
-        return error_set(err,
-                         "device %s: %.400s; `required = false` in its section goes on without "
-                         "it%s",
-                         wanted->name, why,
-                         strcmp(wanted->kind, "cuda") == 0
-                             ? ", `plumb gate --static` compares machine code"
-                             : "");
+        return error_set(err, "device %s: %.400s; %s%s", wanted->name, why, goes_on,
+                         strcmp(wanted->kind, "cuda") != 0 ? ""
+                         : policy_captures_alone(&context->policy)
+                             ? "; captures are taken, and judged, where the GPU is"
+                             : ", `plumb gate --static` compares machine code");
     progress_note(&context->progress, "device %s is not here, its kernels are not measured: %s",
                   wanted->name, why);
     return context->options->static_use == STATIC_NEVER
@@ -1269,9 +1268,10 @@ int context_devices(struct context *context, struct error *err)
     if (!useful)
         return error_set(err, "%s: none of the policy's devices is on this machine%s",
                          policy->label,
-                         context->options->static_use == STATIC_AUTO
-                             ? "; with nvcc, `plumb gate --static` compares what it says"
-                             : "");
+                         context->options->static_use != STATIC_AUTO ? ""
+                         : policy_captures_alone(policy)
+                             ? ", and captures are taken, and judged, where the GPU is"
+                             : "; with nvcc, `plumb gate --static` compares what it says");
     return 0;
 }
 

@@ -761,8 +761,10 @@ static bool is_capture_name(const char *name)
     return length && length <= 63 && strspn(name, allowed) == length && !strchr("_.-", name[0]);
 }
 
+enum { RULES_OF_A_CAPTURE = 2 };
+
 // Becomes a set with its problem, and rules of its name and of those of further shapes, NAME.2.
-static int add_capture(struct policy_kernel rules[2], struct policy *p,
+static int add_capture(struct policy_kernel rules[RULES_OF_A_CAPTURE], struct policy *p,
                        const struct policy_capture *c, struct error *err)
 {
     struct problem problem;
@@ -795,11 +797,11 @@ static int add_capture(struct policy_kernel rules[2], struct policy *p,
 // Their rules come before those with patterns.
 static int add_captures(struct policy *p, struct error *err)
 {
-    const size_t count = 2 * p->capture_count;
+    const size_t count = RULES_OF_A_CAPTURE * p->capture_count;
     struct policy_kernel *rules =
         arena_alloc(&p->arena, (count + p->kernel_count + 1) * sizeof(*rules));
     for (size_t i = 0; i < p->capture_count; i++) {
-        if (add_capture(&rules[2 * i], p, &p->captures[i], err))
+        if (add_capture(&rules[RULES_OF_A_CAPTURE * i], p, &p->captures[i], err))
             return -1;
     }
     if (p->kernel_count)
@@ -1228,6 +1230,12 @@ static const struct policy_kernel *first_match(const struct policy *policy, cons
             return &policy->kernels[i];
     }
     return NULL;
+}
+
+bool policy_captures_alone(const struct policy *policy)
+{
+    return policy->capture_count &&
+           policy->kernel_count == RULES_OF_A_CAPTURE * policy->capture_count;
 }
 
 const struct policy_kernel *policy_rule(const struct policy *policy, const char *kernel,

@@ -310,6 +310,10 @@ int policy_confine(bool *changed, struct policy *policy, const struct policy *tr
 const struct policy_kernel *policy_rule(const struct policy *policy, const char *kernel,
                                         const struct policy_device *device);
 
+// All its kernels are captured. These have machine code only where their programs have run, so
+// nothing is known of them where no GPU is.
+bool policy_captures_alone(const struct policy *policy);
+
 // The owner of this kernel that its section names; NULL: it names none.
 const char *policy_kernel_owner(const struct policy *policy, const char *kernel);
 

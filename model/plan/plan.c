@@ -44,7 +44,7 @@ static bool take(struct formula_reader *r, const char *symbol)
 }
 
 // Signs by how strongly they bind, and functions, which bind nothing.
-struct operation {
+struct sign {
     const char *text;
     int strength;
     enum { AND, EQUAL, LEAST, AT_MOST, AT_LEAST, ADD, SUBTRACT, MULTIPLY, DIVIDE, REST, CEIL } what;
@@ -52,18 +52,18 @@ struct operation {
 
 enum { WEAKEST = 1, STRONGEST = 6 };
 
-static const struct operation signs[] = {{"&&", WEAKEST, AND}, {"==", 2, EQUAL}, {"<=", 3, AT_MOST},
-                                         {">=", 3, AT_LEAST},  {"+", 4, ADD},    {"-", 4, SUBTRACT},
-                                         {"*", 5, MULTIPLY},   {"/", 5, DIVIDE}, {"%", 5, REST}},
-                              functions[] = {{"ceil_div", 0, CEIL}, {"min", 0, LEAST}};
+static const struct sign signs[] = {{"&&", WEAKEST, AND}, {"==", 2, EQUAL}, {"<=", 3, AT_MOST},
+                                    {">=", 3, AT_LEAST},  {"+", 4, ADD},    {"-", 4, SUBTRACT},
+                                    {"*", 5, MULTIPLY},   {"/", 5, DIVIDE}, {"%", 5, REST}},
+                         functions[] = {{"ceil_div", 0, CEIL}, {"min", 0, LEAST}};
 
-static int work_out(int64_t *out, const struct formula_reader *r, const struct operation *operation,
+static int work_out(int64_t *out, const struct formula_reader *r, const struct sign *sign,
                     int64_t a, int64_t b)
 {
     bool overflow = false;
     if (!r->values)
         return 0;
-    switch (operation->what) {
+    switch (sign->what) {
     case AND:
         *out = a && b;
         break;
@@ -91,7 +91,7 @@ static int work_out(int64_t *out, const struct formula_reader *r, const struct o
     default:
         if (b < 1)
             return error_set(r->err, "'%.100s': a division by less than 1", r->text);
-        *out = operation->what == REST ? a % b : a / b + (operation->what == CEIL && a % b > 0);
+        *out = sign->what == REST ? a % b : a / b + (sign->what == CEIL && a % b > 0);
     }
     return overflow ? error_set(r->err, "'%.100s': a number beyond 64 bits", r->text) : 0;
 }
@@ -127,7 +127,7 @@ static int read_number_or_name(struct formula_reader *r, int64_t *out)
 
 static int read_value(struct formula_reader *r, int64_t *out)
 {
-    static const struct operation negative = {"-", STRONGEST, SUBTRACT};
+    static const struct sign negative = {"-", STRONGEST, SUBTRACT};
     int64_t first, second;
     if (take(r, "-"))
         return read_signs(r, &second, STRONGEST) || work_out(out, r, &negative, 0, second) ? -1 : 0;
@@ -151,7 +151,7 @@ static int read_value(struct formula_reader *r, int64_t *out)
 }
 
 // The sign that stands here, if it binds at least so strongly.
-static const struct operation *next_sign(struct formula_reader *r, int strength)
+static const struct sign *next_sign(struct formula_reader *r, int strength)
 {
     for (size_t i = 0; i < ARRAY_COUNT(signs); i++) {
         if (signs[i].strength >= strength && take(r, signs[i].text))
@@ -163,7 +163,7 @@ static const struct operation *next_sign(struct formula_reader *r, int strength)
 // A value, and what signs join to it that bind at least so strongly, from left to right.
 static int read_signs(struct formula_reader *r, int64_t *out, int strength)
 {
-    const struct operation *sign;
+    const struct sign *sign;
     int64_t second;
     *out = 0;
     if (++r->level > LEVELS)

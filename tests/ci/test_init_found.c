@@ -160,7 +160,33 @@ TEST(sources_before_the_first_commit_are_told_to_be_unread)
     assert_null(strstr(outcome.output, "HEAD has no function"));
 }
 
-// A folder of a submodule is none that init knows: what to write is told.
+// A submodule's files are not HEAD's own.
+TEST(a_folder_of_headers_in_a_submodule_is_taken_from_the_build_file)
+{
+    helper_shell(scene, ".",
+                 "rm -rf parts && git init -q -b main parts && mkdir parts/include && "
+                 "echo 'typedef float real;' >parts/include/real.h && git -C parts add . && "
+                 "git -C parts commit -q -m parts");
+    helper_shell(scene, "own",
+                 "git submodule --quiet add \"$PWD/../parts\" deps/parts && "
+                 "git submodule --quiet add \"$PWD/../parts\" deps/other && "
+                 "printf 'add_subdirectory(deps/other)\n# include_directories(deps/other/src)\n"
+                 "target_include_directories(own PRIVATE src ${CMAKE_SOURCE_DIR}/deps/parts/"
+                 "include)\n' >CMakeLists.txt && "
+                 "printf '#include \"real.h\"\nvoid gemm(int m, int n, int k, const real *a, "
+                 "const real *b, real *c)\n{ for (int i = 0; i < m; i++) for (int j = 0; j < n; "
+                 "j++) { real s = 0; for (int l = 0; l < k; l++) s += a[i * k + l] * b[l * n + j]; "
+                 "c[i * n + j] = s; } }\n' >src/one.c && sed -i s/real/float/g src/one.c && "
+                 "sed -i 's/float.h/real.h/' src/one.c && git add . && git commit -q -m one");
+    init("right          gemm of src/one.c");
+    char *policy = xprintf("%s/ci/plumb.cfg", checkout);
+    assert_true(helper_says(policy, " -Ideps/parts/include"));
+    assert_true(helper_says(policy, "\tinput = \"deps/parts/include\"\n"));
+    assert_false(helper_says(policy, "deps/other"));
+    free(policy);
+}
+
+// A folder that no build file names is none that init knows: what to write is told.
 TEST(a_header_that_is_not_found_needs_its_folder)
 {
     helper_shell(scene, "own",
@@ -168,6 +194,16 @@ TEST(a_header_that_is_not_found_needs_its_folder)
                  "float *c) {}\n' >src/one.c && git add . && git commit -q -m one");
     init("does not build gemm of src/one.c: src/one.c:1: ");
     plumb_said(&outcome, 0, "needs its folder: -I in build.command, and an `input =` line.\n");
+}
+
+// Its advice is an option of its own.
+TEST(what_cannot_be_written_goes_elsewhere)
+{
+    helper_shell(scene, "own", "mkdir -p ci/plumb.cfg/full");
+    plumb_run(&outcome, checkout, (const char *const[]){"init", "--force", NULL}, 0);
+    plumb_said(&outcome, 4, "ci/plumb.cfg: cannot be written: ");
+    plumb_said(&outcome, 4, "; `--outside DIR` writes to another folder");
+    assert_null(strstr(outcome.output, "--out\n"));
 }
 
 // The folders above it are made.

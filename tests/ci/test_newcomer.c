@@ -90,6 +90,15 @@ TEST(missing_gpu_is_told_with_what_goes_without)
     plumb_said(&outcome, 4, "there is no cuda device 63 here; `required = false`");
     plumb_said(&outcome, 4, "`plumb gate --static` compares machine code");
     assert_null(strstr(outcome.output, "exit status"));
+    // Of what is captured there is no machine code where nothing has run.
+    helper_write_text(path, "[device \"gpu\"]\n\tkind = cuda\n\tindex = 63\n"
+                            "[capture \"one\"]\n\tcommand = true\n\tkernel = one\n");
+    TYPE("gate", "--policy", path);
+    plumb_said(&outcome, 4, "captures are taken, and judged, where the GPU is");
+    assert_null(strstr(outcome.output, "--static"));
+    TYPE("status", "--policy", path);
+    plumb_said(&outcome, 0, "`plumb gate` where a GPU of the policy is");
+    assert_null(strstr(outcome.output, "--static"));
     free(path);
 }
 
@@ -113,7 +122,7 @@ TEST(selection_that_leaves_nothing_is_told)
     TYPE("run", "HEAD", "--policy", repo.policy);
     plumb_said(&outcome, outcome.code, "nothing to do: 1 commit is measured already");
     TYPE("run", "HEAD", "--policy", repo.policy, "--kernel", "nope");
-    plumb_said(&outcome, 4, "nothing to measure");
+    plumb_said(&outcome, 4, "(only kernels 'nope'); `plumb list kernels` says which there are");
     TYPE("run", "HEAD", "--policy", repo.policy, "--problem", "nope");
     plumb_said(&outcome, 4, "nothing to measure");
     TYPE("history");
