@@ -253,6 +253,14 @@ TEST(profile_keeps_calibrated_figures_with_source)
     assert_int_equal(loaded.dram_bytes_s.origin, ORIGIN_CALIBRATED);
     assert_string_equal(loaded.dram_bytes_s.source, "copy of 256 MB, median of 9");
     assert_int_equal(loaded.sm_count.origin, ORIGIN_UNKNOWN);
+    const double senseless[] = {0, -1, NAN, INFINITY};
+    for (size_t i = 0; i < ARRAY_COUNT(senseless); i++) {
+        gpu.dram_bytes_s.value = senseless[i];
+        assert_int_equal(store_save_profile(f->store, &device, &gpu, &err), -1);
+        assert_non_null(strstr(err.text, "; not stored"));
+    }
+    assert_ok(store_load_profile(&loaded, &found, f->store, "host-1", &f->arena, &err), &err);
+    assert_true(loaded.dram_bytes_s.value == 21.5e9);
 }
 
 TEST(batch_is_all_or_nothing)

@@ -43,6 +43,17 @@ static void draw(double *series, double *control, const struct game *g, uint64_t
     }
 }
 
+// A control that begins anywhere says how far it has moved since, and so does its step.
+TEST(levels_of_a_control_are_against_its_beginning)
+{
+    double control[NIGHTS], levels[NIGHTS];
+    for (size_t i = 0; i < NIGHTS; i++)
+        control[i] = 5 + (i >= NIGHTS / 2 ? 0.2 : 0) + (i % 2 ? 0.001 : -0.001);
+    control_levels(levels, control, NIGHTS);
+    assert_true(fabs(levels[0]) < 1e-9 && fabs(levels[NIGHTS - 1] - 0.2) < 0.002);
+    assert_true(fabs(control[0]) < 0.002 && fabs(control[NIGHTS - 1] - 0.2) < 0.003);
+}
+
 static struct counted play(const struct game *g, bool beside)
 {
     struct counted out = {0};

@@ -241,3 +241,17 @@ TEST(a_link_of_a_commit_that_is_not_known_yet_is_not_passed_over)
     assert_int_equal(late.history.links, early.history.links + 2);
     run_free(&run);
 }
+
+// Whichever of the links says it; one that others fill in says nothing.
+TEST(a_change_point_is_linked_where_any_link_says_it)
+{
+    struct linked_change said[3] = {{.at.id = "aaaa"}, {.at.id = "bbbb"}, {.at.id = "cccc"}};
+    const struct linked_history linked = {.changes = said, .change_count = ARRAY_COUNT(said)};
+    said[1].filled = true;
+    const struct history_change first = {.at.id = "aaaa"}, filled = {.at.id = "bbbb"},
+                                last = {.at.id = "cccc"}, none = {.at.id = "dddd"},
+                                held = {.at.id = "dddd", .held = "eeee cccc dddd"};
+    assert_true(history_is_linked(&linked, &first) && history_is_linked(&linked, &last));
+    assert_true(history_is_linked(&linked, &held));
+    assert_false(history_is_linked(&linked, &filled) || history_is_linked(&linked, &none));
+}

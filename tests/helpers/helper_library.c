@@ -174,6 +174,19 @@ void cubin_make(struct cubin *b, const struct cubin_plan *plan)
     b->sections[b->count - 1].sh_link = (Elf64_Word)strings;
     add_section(b, ".text.", plan->kernel, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, plan->code,
                 sizeof(plan->code), 0);
+    Elf64_Rela relocations[ARRAY_COUNT(plan->relocations)];
+    size_t relocated = 0;
+    for (; relocated < ARRAY_COUNT(relocations) && plan->relocations[relocated].type; relocated++)
+        relocations[relocated] =
+            (Elf64_Rela){.r_offset = plan->relocations[relocated].at,
+                         .r_info = ELF64_R_INFO((Elf64_Xword)plan->relocations[relocated].symbol,
+                                                plan->relocations[relocated].type),
+                         .r_addend = plan->relocations[relocated].addend};
+    if (relocated) {
+        add_section(b, ".rela.text.", plan->kernel, SHT_RELA, 0, relocations,
+                    relocated * sizeof(*relocations), (uint32_t)text);
+        b->sections[b->count - 1].sh_link = (Elf64_Word)text - 1;
+    }
     const uint32_t common[] = {0x00082f04, symbol, plan->registers, 0x00081104, symbol, 24};
     add_section(b, ".nv.info", "", LOPROC, 0, common, sizeof(common), 0);
     uint32_t own[5 + 4 * ARRAY_COUNT(plan->parameters)] = {0x000c1903, 0x000c0504, plan->threads, 1,

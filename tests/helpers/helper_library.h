@@ -36,6 +36,10 @@ struct cubin_plan {
     const char *debug;  // lines of source, of at most 16 bytes, which come before the code; or NULL
     uint32_t registers, threads, shared;
     uint8_t code[64], constant[16];
+    struct {
+        uint32_t at, type, symbol; // type 0: there is none
+        int32_t addend;
+    } relocations[2]; // of the code
     uint32_t parameter_count;
     struct {
         uint16_t offset, bytes;

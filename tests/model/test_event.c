@@ -57,6 +57,20 @@ TEST(what_is_known_less_well_joins_what_is_known_and_the_culprits_narrow)
     assert_int_equal(list.events[0].culprits[1], 6);
 }
 
+// Evidence counts for a commit wherever it lies in the event, at either end too.
+TEST(the_commit_with_most_evidence_is_the_first_culprit)
+{
+    for (size_t end = 0; end < 3; end++) {
+        struct event_change c[] = {change(0, 5, 7, 0.02), change(1, 5, 7, 0.02)};
+        c[0].at = 5 + end;
+        c[0].log_evidence = 90;
+        c[1].at = 5 + (end + 1) % 3;
+        const struct event_list list = group(c, ARRAY_COUNT(c));
+        assert_int_equal(list.count, 1);
+        assert_int_equal(list.events[0].culprits[0], 5 + end);
+    }
+}
+
 TEST(a_wide_change_goes_to_the_event_nearest_to_its_most_likely_commit)
 {
     struct event_change c[] = {change(0, 5, 5, 0.02), change(1, 15, 15, 0.02),

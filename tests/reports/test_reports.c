@@ -280,6 +280,14 @@ TEST(json_is_well_formed)
         assert_null(strstr(out.bytes, "inf,"));
         buffer_free(&out);
     }
+    struct run run = helper_run(); // with looks in two regimes, which one of them says by itself
+    run.results[0].verdict.pairs = 16;
+    run.results[0].head.beside = "isolated ok 0.0953102 0.09 0.1 16, cold wrong";
+    struct buffer out = helper_report("json", run);
+    assert_true(helper_json_is_valid(out.bytes));
+    assert_non_null(strstr(out.bytes, "\"beside\":[{\"regime\":\"isolated\",\"state\":\"ok\","));
+    assert_non_null(strstr(out.bytes, "\"pairs\":16},{\"regime\":\"cold\",\"state\":\"wrong\","));
+    buffer_free(&out);
     assert_false(helper_json_is_valid("{\"a\":nan}"));
     assert_false(helper_json_is_valid("{\"a\":1,}"));
     assert_false(helper_json_is_valid("{} {}"));

@@ -98,6 +98,40 @@ TEST(cuda_id_ignores_what_debug_sections_say_and_sees_names)
     assert_string_not_equal(library_id("usual.so"), library_id("renamed.so"));
 }
 
+static void id_of_cubin(char out[OBJECT_ID_TEXT], const struct cubin_plan *plan)
+{
+    static struct cubin cubin;
+    cubin_make(&cubin, plan);
+    code_id_of_kernel(out, cubin.bytes, cubin.used, plan->kernel);
+}
+
+// What the driver puts into a record's code when it loads it is code: each part of each relocation.
+TEST(kernels_id_sees_what_the_driver_writes_into_the_code)
+{
+    struct cubin_plan usual = library_usual_cubin, plans[6];
+    char first[OBJECT_ID_TEXT], id[OBJECT_ID_TEXT];
+    usual.second = "_Z3subPfi";
+    usual.relocations[0].at = 8, usual.relocations[0].type = 2, usual.relocations[0].symbol = 1;
+    usual.relocations[1] = usual.relocations[0];
+    usual.relocations[1].at = 24;
+    for (size_t i = 0; i < ARRAY_COUNT(plans); i++)
+        plans[i] = usual;
+    plans[0].relocations[0].at = 16;
+    plans[1].relocations[0].type = 3;
+    plans[2].relocations[0].symbol = 2;
+    plans[3].relocations[0].addend = 4;
+    plans[4].relocations[1].addend = 4;
+    plans[5].relocations[1].type = 0;
+    id_of_cubin(first, &usual);
+    for (size_t i = 0; i < ARRAY_COUNT(plans); i++) {
+        id_of_cubin(id, &plans[i]);
+        if (strcmp(first, id) == 0)
+            fail_msg("change %zu is not seen", i);
+    }
+    id_of_cubin(id, &usual);
+    assert_string_equal(first, id);
+}
+
 TEST(two_kernels_that_swap_their_names_are_others)
 {
     struct cubin_plan plan = library_usual_cubin;

@@ -62,6 +62,7 @@ TEST(start_of_something_else_is_an_error)
         {"echo nonsense here", "nonsense", 20},
         {"printf 'device\\tkind=host\\n'", "instead of a greeting", 20},
         {"printf 'hello\\twire=1\\ndevice\\tkind=cuda\\tuuid=x\\n'", "no host device", 20},
+        {"printf 'hello\\twire=1\\ndevice\\tkind=host\\tuuid=\\n'", "no host device", 20},
         {"printf 'hello\\twire=1\\ndevice\\tkind=host\\tuuid=x\\tsm_count=-1\\n'", "sm_count", 20},
         {"head -c 100000 /dev/zero; sleep 60", "did not start within", 0.5},
         {"head -c 100000 /dev/zero; echo; sleep 60", "too long or binary", 20},
