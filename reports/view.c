@@ -206,7 +206,7 @@ void view_reason(struct buffer *out, const struct view *view)
     buffer_free(&name);
 }
 
-// Whether the clause is these words and a number.
+// Whether a clause of a sentence consists of these words and a number.
 static bool is_number_of(const char *clause, const char *words)
 {
     const size_t length = strlen(words);
@@ -526,7 +526,7 @@ void view_throttle(char out[VIEW_TEXT], uint8_t bits)
 
 // ---- a commit that does not build ----
 
-// A library that does not build leaves the others as they are.
+// Whether some libraries of a commit were built although one was not.
 static bool some_built(const struct run *run, enum sample_role role)
 {
     for (size_t i = 0; i < run->count; i++) {

@@ -631,7 +631,7 @@ static bool same_series(const struct foreign_times *a, const struct foreign_time
            problem_equal(&a->of.problem, &b->of.problem) && a->of.device == b->of.device;
 }
 
-// Samples in the order of the file.
+// Puts samples into the measurement, in the order of the file.
 static void put_samples(struct measurement *m, struct arena *arena,
                         const struct foreign_times *times, size_t count)
 {
@@ -772,7 +772,7 @@ static int save_series(struct import *in, struct foreign_times *times, size_t co
     return import_result(in, &r, err);
 }
 
-// A hash of its rows, by which a run is known that is not a whole file.
+// A hash of the rows of a run. By it a run is known again where a file holds several runs.
 static uint64_t hash_times(const struct import *in)
 {
     uint64_t hash = HASH_START;

@@ -193,7 +193,8 @@ int import_begin(struct import *in, const char *uid, struct error *err)
     return 0;
 }
 
-// Already here: its facts are the same, and conclusions made since may be newer.
+// Finds out whether a result is here already. Its facts are then the same, and conclusions that
+// were made here since may be newer, so it is left as it is.
 static int is_there(bool *out, struct import *in, const struct result *result, struct error *err)
 {
     const struct series series = {result->kernel, &result->problem,

@@ -182,7 +182,8 @@ static bool is_database(const struct import_file *file)
     return file->length > 100 && memcmp(file->text, database_mark, sizeof(database_mark)) == 0;
 }
 
-// A database of a stranger is asked no endless question.
+// A stranger's database may make a question endless, so a question is ended after this many
+// steps.
 enum { STEPS_AT_ONCE = 1 << 16, STEPS_MOST = 4000 };
 
 static int count_steps(void *context)
@@ -195,7 +196,8 @@ static int fail(const struct import *in, sqlite3 *db, struct error *err)
     return error_set(err, "%.200s: not a database of nsys: %.200s", in->name, sqlite3_errmsg(db));
 }
 
-// The file as it lies in memory, read only: nothing of it is run but its tables.
+// Opens the file as it lies in memory, read only. Only its tables are read; triggers and views
+// are not run.
 static int open_database(sqlite3 **out, const struct import *in, const struct import_file *file,
                          struct error *err)
 {

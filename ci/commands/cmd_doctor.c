@@ -6,7 +6,7 @@
 #include "baselines/store.h"
 #include "ci/command.h"
 #include "ci/commands/output.h"
-#include "ci/history/devices.h"
+#include "ci/history/load.h"
 #include "ci/settings/context.h"
 #include "ci/settings/epochs.h"
 #include "ci/settings/progress.h"

@@ -6,7 +6,7 @@
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "ci/history/events.h"
-#include "ci/history/metric_history.h"
+#include "ci/history/load.h"
 #include "ci/settings/context.h"
 #include "ci/settings/epochs.h"
 #include "ci/settings/metric.h"

@@ -4,9 +4,8 @@
 
 #include "ci/command.h"
 #include "ci/commands/output.h"
-#include "ci/history/accuracy_history.h"
+#include "ci/history/history.h"
 #include "ci/history/load.h"
-#include "ci/history/metric_history.h"
 #include "ci/history/series_csv.h"
 #include "ci/settings/context.h"
 #include "ci/settings/epochs.h"
@@ -15,7 +14,7 @@
 #include "ci/settings/text_file.h"
 #include "model/base.h"
 #include "model/history/changepoint.h"
-#include "model/history/control.h"
+#include "model/history/device.h"
 #include "model/history/shape.h"
 #include "reports/text/clean.h"
 

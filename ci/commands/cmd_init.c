@@ -6,7 +6,7 @@
 #include "ci/gate/built.h"
 #include "ci/init/init.h"
 #include "reports/report.h"
-#include "runner/bench/record.h"
+#include "runner/bench/measure.h"
 #include "runner/child/files.h"
 
 #include <ctype.h>

@@ -7,7 +7,7 @@
 #include "ci/settings/context.h"
 #include "ci/settings/text_file.h"
 #include "model/record/record.h"
-#include "runner/bench/record.h"
+#include "runner/bench/measure.h"
 #include "runner/code/plan_file.h"
 #include "runner/git/repository.h"
 

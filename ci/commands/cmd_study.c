@@ -15,7 +15,6 @@
 #include "model/gate/gate.h"
 #include "model/predict/parts/limits.h"
 #include "runner/bench/measure.h"
-#include "runner/bench/record.h"
 #include "runner/child/files.h"
 
 #include <dirent.h>

@@ -13,7 +13,7 @@
 #include "model/gate/verdict.h"
 #include "model/predict/parts/limits.h"
 #include "model/robust.h"
-#include "runner/bench/record.h"
+#include "runner/bench/measure.h"
 
 #include <math.h>
 #include <stdlib.h>

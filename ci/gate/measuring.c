@@ -11,7 +11,7 @@
 #include "model/gate/gate.h"
 #include "model/history/levels.h"
 #include "model/predict/parts/limits.h"
-#include "runner/bench/record.h"
+#include "runner/bench/measure.h"
 #include "runner/child/files.h"
 #include "runner/code/machine_code.h"
 #include "runner/code/plan_file.h"

@@ -3,7 +3,7 @@
 // A model's accuracy run by run, and the change points in it. A run's accuracy follows from it
 // alone, so it is worked out once and kept in the store. The models' own figures on one file of
 // rows are model/predict/parts/accuracy.c.
-#include "ci/history/accuracy_history.h"
+#include "ci/history/load.h"
 
 #include "ci/settings/progress.h"
 #include "model/predict/parts/accuracy.h"

@@ -2,10 +2,9 @@
 //
 // What happened to devices: the changes that a driver made to many series at once, and devices
 // that are sick.
-#include "ci/history/devices.h"
+#include "ci/history/history.h"
 
 #include "baselines/store.h"
-#include "ci/history/history_links.h"
 #include "ci/history/load.h"
 #include "model/history/device.h"
 

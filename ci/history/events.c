@@ -6,7 +6,7 @@
 
 #include "baselines/judgement.h"
 #include "baselines/store.h"
-#include "ci/history/devices.h"
+#include "ci/history/history.h"
 #include "ci/history/load.h"
 #include "ci/settings/policy.h"
 #include "model/base.h"

@@ -5,10 +5,10 @@
 #include "ci/history/history.h"
 
 #include "baselines/judgement.h"
-#include "ci/history/history_links.h"
+#include "ci/history/load.h"
 #include "model/base.h"
 #include "model/history/changepoint.h"
-#include "model/history/control.h"
+#include "model/history/device.h"
 #include "model/history/event.h"
 #include "model/history/shape.h"
 #include "model/robust.h"

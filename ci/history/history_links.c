@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A series levelled from the links in the store.
-#include "ci/history/history_links.h"
+#include "ci/history/load.h"
 
 #include "baselines/judgement.h"
 #include "baselines/store.h"

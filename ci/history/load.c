@@ -5,7 +5,6 @@
 #include "ci/history/load.h"
 
 #include "ci/history/history.h"
-#include "ci/history/history_links.h"
 #include "ci/settings/epochs.h"
 #include "model/base.h"
 #include "model/history/drift.h"

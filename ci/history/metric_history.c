@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Puts the stored values of metrics in the order of a line, and tells where they changed.
-#include "ci/history/metric_history.h"
+#include "ci/history/load.h"
 
 #include "baselines/store.h"
 #include "ci/settings/metric.h"

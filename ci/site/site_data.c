@@ -4,8 +4,6 @@
 // pages are written. The pages themselves are made in reports/site/.
 #include "ci/site/site_data.h"
 
-#include "ci/history/accuracy_history.h"
-#include "ci/history/devices.h"
 #include "ci/history/events.h"
 #include "ci/history/history.h"
 #include "ci/history/load.h"

@@ -6,11 +6,9 @@
 #ifndef PLUMB_SITE_DATA_H
 #define PLUMB_SITE_DATA_H
 
-#include "ci/history/accuracy_history.h"
 #include "ci/history/events.h"
 #include "ci/history/history.h"
 #include "ci/history/load.h"
-#include "ci/history/metric_history.h"
 #include "ci/settings/policy.h"
 #include "reports/site/site.h"
 

@@ -5,7 +5,6 @@
 #include "kernels/bench/arm.h"
 
 #include "kernels/bench/arm_page.h"
-#include "kernels/bench/turn_clock.h"
 #include "kernels/device/call.h"
 #include "kernels/device/check.h"
 #include "kernels/device/host.h"
@@ -38,7 +37,7 @@
 // bench's end: starts the process, passes the baton, and stops the process when it comes back. The
 // stopwatch begins before the process may run and ends when it says that it is done, so that all it
 // does is in its time; what a turn takes by itself, measured before the library is loaded, is
-// subtracted, and so is what a library of one thread waited for its processor (turn_clock.h).
+// subtracted, and so is what a library of one thread waited for its processor (arm.h).
 
 // What a library's process is asked to prepare.
 struct arm_wanted {

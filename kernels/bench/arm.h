@@ -7,10 +7,57 @@
 
 #include "kernels/bench/arm_page.h"
 #include "kernels/bench/buffers.h"
-#include "kernels/bench/instances.h"
 #include "kernels/bench/module.h"
 #include "kernels/bench/series.h"
+#include "kernels/device/device.h"
 #include "kernels/device/host.h"
+#include "kernels/device/record.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+// ==== instances of a record ====
+//
+// Instances of a record: its device code loaded several times, and which of them a turn runs drawn.
+//
+// Identical builds on the same buffers differ by where their code lies: 0.03 to 0.13 % on an H200,
+// the same in every process that loads in the same order. No number of pairs averages that away
+// while each side is loaded once. With INSTANCES of each side, at places that are drawn, it becomes
+// scatter between pairs, which the gate judges like all other noise. What is left is that of one
+// instance by the root of their number: 0.034 of 0.135 % with 16 (baselines/recorded/h100/places).
+
+enum { INSTANCES = 16, INSTANCES_LATER = 32, INSTANCES_MOST = 64 };
+
+struct instances {
+    const struct device_ops *ops;
+    struct device_base *device;
+    const struct record *record; // borrowed
+    struct record_places *where; // of each buffer set
+    uint32_t sets;
+    struct replay *loaded[INSTANCES_MOST];
+    uint32_t count, now; // loaded; the one that is launched
+};
+
+// One instance, its addresses bound for each of the sets. `where` is taken over, also on failure.
+// The caller closes, also after a failure.
+int instances_open(struct instances *out, const struct device_ops *ops, struct device_base *device,
+                   const struct record *record, struct record_places *where, uint32_t sets,
+                   struct error *err);
+void instances_close(struct instances *instances); // a zeroed one does nothing
+// Loads `each` instances (INSTANCES_MOST at most) of each of `count` sides (two at most), one of
+// each in turn, behind gaps and in an order that `key` draws, and lets each run once, so that
+// nothing of a load waits for a sample. more: those that are there stay, and count.
+int instances_draw(struct instances *const *sides, uint32_t count, uint32_t each, uint64_t key,
+                   bool more, struct error *err);
+// Chooses the copy that runs until the next choice. Each side has copies of its own.
+void instances_choose(struct instances *side, uint64_t key);
+// Queues one launch. Returns 0 or the driver's code.
+int instances_launch(struct instances *side, uint32_t set);
+// The same of one of the record's launches alone.
+int instances_launch_one(struct instances *side, uint32_t set, size_t launch);
+
+// ==== arm ====
 
 enum { ARM_NOTE = 256 };
 
@@ -113,5 +160,35 @@ double arm_process_memory_bytes(const struct arm_process *process);
 
 // The other end: `bench keep`, started by arm_process_start(). Returns an exit code.
 int arm_worker_main(int page, int inputs, int outputs);
+
+// ==== what a turn took ====
+//
+// What a turn of a library's process took, without what it and bench waited for a processor that
+// others had. Such waits are no part of a kernel, and the scheduler deals them out unevenly: for
+// seconds one of two equal builds waits in every turn and the other in none, which their pairs
+// cannot tell from a change.
+//
+// Linux counts both waits (/proc/PID/schedstat). A library cannot hide work in them: its turn never
+// takes less than the processor time of all its threads, up to where it is stopped.
+
+struct turn_clock {
+    int waits[2]; // files of bench and of the process; -1: the system has none
+    clockid_t work;
+};
+struct turn_mark {
+    double waited_ns, worked_ns;
+};
+
+// A clock without files says that nobody waits. -1: the system does not say what processes work.
+int turn_clock_open(struct turn_clock *out, pid_t process);
+void turn_clock_close(struct turn_clock *clock);
+struct turn_mark turn_mark_now(const struct turn_clock *clock);
+// Processor time of all threads of the process, of those that ended too.
+double turn_worked_ns(const struct turn_clock *clock);
+// The time of a turn between two marks that took `took_ns`, `empty_ns` of it for the passing of the
+// baton. Waits of less than a hundredth of the turn are left in. At least 1 ns for each of its
+// `launches`: an empty turn can be slower than this one, and no sample is of a negative time.
+double turn_time_ns(double took_ns, double empty_ns, uint32_t launches,
+                    const struct turn_mark *begin, const struct turn_mark *end);
 
 #endif

@@ -6,9 +6,7 @@
 #include "kernels/bench/bench.h"
 
 #include "kernels/bench/arm.h"
-#include "kernels/bench/instances.h"
 #include "kernels/bench/module.h"
-#include "kernels/bench/own_processors.h"
 #include "kernels/bench/references.h"
 #include "kernels/bench/series.h"
 #include "kernels/device/call.h"

@@ -2,14 +2,15 @@
 //
 // The parts of the `bench` program: the protocol that `plumb` drives it by (model/wire.h) and the
 // commands for people.
-
 #ifndef PLUMB_BENCH_H
 #define PLUMB_BENCH_H
 
 #include "kernels/bench/series.h"
 #include "kernels/device/device.h"
+#include "model/base.h"
 #include "model/record/record.h"
 
+#include <sched.h>
 #include <stdio.h>
 
 // An open device and where the answers go.
@@ -35,5 +36,12 @@ int bench_calibrate(struct open_bench *bench, const char *only);
 // (kernels/stand_in/libcudart.c).
 int record_make(struct record *out, struct open_bench *bench, const struct series_spec *spec,
                 struct arena *arena, struct error *err);
+
+// ==== processors of its own ====
+//
+// The processors that a parent has taken for this bench alone.
+
+// "7,23"; "none" is an empty set. -1: it is neither.
+int own_processors_parse(cpu_set_t *out, const char *text, struct error *err);
 
 #endif

@@ -13,7 +13,6 @@
 //
 // Contents change from one pair to the next (buffers_known, buffers_renew), outputs hold noise
 // before each launch: what was computed before is of no use.
-
 #ifndef PLUMB_BUFFERS_H
 #define PLUMB_BUFFERS_H
 

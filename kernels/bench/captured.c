@@ -10,7 +10,7 @@
 // for each other, which may be otherwise in the head, and is told. Where the head's buffers do not
 // correspond to the base's, it has contents of its own, and each result of the base is looked for
 // among its results.
-#include "kernels/bench/captured.h"
+#include "kernels/bench/series_parts.h"
 
 #include "model/record/record.h"
 

@@ -3,7 +3,7 @@
 // Loads one record many times. A gap is an instance that is loaded, keeps the place of its code
 // while the others are loaded behind it, and is let go before anything is timed. A gap costs as
 // much as an instance, so those that are added have few: they lie between others already.
-#include "kernels/bench/instances.h"
+#include "kernels/bench/arm.h"
 
 #include "kernels/device/inputs.h"
 

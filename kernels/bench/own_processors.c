@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // As text on the wire.
-#include "kernels/bench/own_processors.h"
+#include "kernels/bench/bench.h"
 
 #include <ctype.h>
 #include <stdlib.h>

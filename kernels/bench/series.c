@@ -4,9 +4,7 @@
 // The line protocol around it is bench.c.
 #include "kernels/bench/series.h"
 
-#include "kernels/bench/captured.h"
 #include "kernels/bench/series_parts.h"
-#include "kernels/bench/untouched.h"
 #include "kernels/device/check.h"
 #include "kernels/device/device.h"
 

@@ -26,7 +26,7 @@ struct series_spec {
     uint32_t runup;     // and before them, by hand; 0: as the regime says
     bool warm;          // every launch of a batch on one set
     bool inside;        // host libraries in this process: to see what their own ones cost
-    uint32_t instances; // of each record (instances.h): by hand; 0: as a gate has them
+    uint32_t instances; // of each record (arm.h): by hand; 0: as a gate has them
     unsigned variant;   // enum variant: by hand
     bool apart;         // base on device memory of its own: to see what sharing all of it is worth
 };

@@ -122,4 +122,71 @@ int series_take(struct sample *out, struct timed_series *series, enum sample_rol
 int series_hold(struct timed_series *series, enum sample_role role, uint32_t set, const char *when,
                 struct series_state *state, struct error *err);
 
+// ==== captured series ====
+//
+// The memory of a captured series: what a program's allocations held before its launches, for both
+// builds the same. There is no reference: right is what the base computes on these contents, bit by
+// bit or within the record's tolerance. What a launch changes is restored before the next.
+
+struct captured;
+
+// Whether a record has contents of its own.
+bool captured_is(const struct arm *arm);
+// Lays out one set with the base's contents (the head's where there is no base), binds both arms to
+// it, runs both and holds them to each other. Returns 0, 1 (the state says what is wrong) or -1.
+// The caller frees, also after a failure.
+int captured_open(struct captured **out, struct arm arms[2], struct series_state *state,
+                  struct error *err);
+void captured_free(struct captured *captured); // NULL does nothing
+// As many sets as so many launches want, where memory allows.
+int captured_grow(struct captured *captured, uint32_t launches, struct error *err);
+uint32_t captured_sets(const struct captured *captured);
+// Whether launches may follow each other on one set: a second one computes the same.
+bool captured_repeats(const struct captured *captured);
+// Writes what the role's launches have changed in the first `sets` sets. *beside: kernels that this
+// queues, and that captured_hold() will, more than the noise and the look of another series (struct
+// batch).
+int captured_restore(int32_t *beside, struct captured *captured, enum sample_role role,
+                     uint32_t sets, struct error *err);
+// Holds what a set has now to what the base computes. Returns 0, 1 or -1; `when` comes before what
+// is wrong.
+int captured_hold(struct captured *captured, enum sample_role role, uint32_t set, const char *when,
+                  struct series_state *state, struct error *err);
+// Launches each arm once and holds both: as captured_open() did.
+int captured_check(struct captured *captured, struct series_state *state, struct error *err);
+// The largest difference that was seen, and what is allowed, both over the largest result.
+void captured_errors(double *seen, double *allowed, const struct captured *captured);
+
+// ==== what a kernel may not change ====
+//
+// What a kernel may not change of its output: gaps between rows, which a leading dimension makes,
+// and rows that are no group's, which are zeros. Where an output has neither, nothing is done.
+//
+// Rows are held in chunks, all of them or, of outputs of gigabytes, as many as can be read back in
+// some hundredths of a second. Then the seed draws them anew for each check; half are those right
+// behind a group, where a tile that is not cut off ends.
+
+enum { UNTOUCHED_CHUNK = 64, UNTOUCHED_BYTES = 64 << 20 }; // rows; of all sets together
+
+struct untouched_chunk {
+    int64_t row;
+    int32_t count;
+    bool used; // the rows are multiplied: only what lies between them is held
+};
+struct untouched {
+    struct untouched_chunk *chunks; // in order of rows
+    size_t count;
+    unsigned char **before; // of each set, chunk by chunk; NULL: there is nothing to hold
+    uint32_t sets;
+};
+// Keeps the outputs of all sets as they are, between poison and launch.
+int untouched_keep(struct untouched *out, struct buffers *buffers, struct error *err);
+// *row of an output is that of the first change; -1: there is none. Frees what was kept.
+int untouched_hold(int64_t *row, struct untouched *kept, struct buffers *buffers,
+                   struct error *err);
+// Chooses by this seed the rows that are held, of a problem with so many sets. The caller frees the
+// chunks.
+size_t untouched_choose(struct untouched_chunk **out, const struct problem *problem, int64_t rows,
+                        size_t pitch_bytes, uint32_t sets, uint64_t seed);
+
 #endif

@@ -44,7 +44,6 @@
 //                     at.
 //     bounds          Guards and gaps are held when a series is opened and closed, with 1 where a
 //                     kernel always writes there; between these nobody looks.
-#include "kernels/bench/captured.h"
 #include "kernels/bench/series_parts.h"
 #include "kernels/device/check.h"
 #include "kernels/device/noise.h"

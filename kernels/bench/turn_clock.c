@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the scheduler's account of two processes.
-#include "kernels/bench/turn_clock.h"
+#include "kernels/bench/arm.h"
 
 #include <fcntl.h>
 #include <math.h>

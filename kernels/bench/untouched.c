@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Holds outputs against copies of what they were, chunk by chunk of rows.
-#include "kernels/bench/untouched.h"
+#include "kernels/bench/series_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -141,7 +141,7 @@ extern const struct gate_policy gate_defaults;
 struct gate_policy gate_policy_default(const char *device_kind, double size_ns);
 
 // Sets the margins for builds that are both replayed from records, whose device code lies at many
-// places (kernels/bench/instances.h): 0.0015 above 100 us, 0.003 below. Identical kernels were off
+// places (kernels/bench/arm.h): 0.0015 above 100 us, 0.003 below. Identical kernels were off
 // by at most 0.04 % there, root mean square over places, and by 0.03 % in other binaries
 // (baselines/recorded/h100/places).
 void gate_policy_records(struct gate_policy *policy);

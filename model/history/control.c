@@ -5,7 +5,7 @@
 // machine's part of u is b u with b = sum y u / (sum u^2 + var y): least squares, with a prior of
 // b ~ N(0, 1), so that few values take nothing off that they do not show. Both are centred block by
 // block, for x may have changes of its own, and y is winsorised.
-#include "model/history/control.h"
+#include "model/history/device.h"
 
 #include "model/history/changepoint.h"
 #include "model/robust.h"

@@ -36,7 +36,7 @@ static void anchor_of(char out[32], const struct view *view)
     snprintf(out, 32, "series-%zu", view->index);
 }
 
-// One term and what it is, inside <dl class="facts">.
+// Writes a term and its value inside <dl class="facts">.
 static void fact(struct markup *m, const char *term, const char *value)
 {
     if (!value || !value[0] || strcmp(value, "-") == 0)
@@ -91,8 +91,8 @@ static void write_void(const struct html *html)
     markup_end(html->m);
 }
 
-// Where there was no sandbox or no limit, a reader of the verdict must know that a build could have
-// reached this machine, or filled it.
+// Says where there was no sandbox or no limit: a build could then have reached this machine, or
+// filled it.
 static void write_lacks(const struct html *html)
 {
     char reason[VIEW_TEXT * 4];
@@ -169,7 +169,7 @@ static void write_metric(struct markup *m, const struct metric_result *metric)
     markup_end(m);
 }
 
-// Figures beside time, those that moved first.
+// Writes the metrics, which are figures beside time. Those that moved come first.
 static void write_metrics(const struct html *html)
 {
     static const char *const titles[] = {"Base", "Head", "Change", "Margin"};
@@ -515,7 +515,8 @@ static void percent(struct markup *m, const char *label, double log_ratio)
     number(m, label, log_ratio, text);
 }
 
-// An alarm of code with itself is false; of what differs, only one in the right direction is right.
+// Whether a study found wrong alarms: any alarm of code against itself, and an alarm in the
+// wrong direction where the code differs.
 static bool wrong(const struct study_result *s)
 {
     return (s->kind != STUDY_SLOWER && s->slower) || (s->kind != STUDY_FASTER && s->faster);
@@ -753,7 +754,7 @@ static const char *legend(const struct html *html)
                  "change does not count; an arrow head: goes on beyond.";
 }
 
-// How many series are folded away for being that; a few are not worth it.
+// Series that are the same are folded away, but not fewer than this.
 enum { FOLDED_LEAST = 4 };
 static size_t folded(const struct html *html)
 {
@@ -1163,7 +1164,7 @@ static double get_detectable(const struct view *view)
     return view->detectable;
 }
 
-// A rate of none of none says nothing: only what was counted is told.
+// Writes the facts of a run. A rate is told only where something was counted.
 static void record_facts(const struct html *html)
 {
     const struct report_record *records = html->context->records;

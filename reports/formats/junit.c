@@ -261,7 +261,7 @@ static void write_suite(struct markup *m, const struct view *views, size_t count
     markup_end(m);
 }
 
-// Statements of the run beside its series: cases that are of none, suite by suite.
+// Cases that belong to no series: statements of the run, suite by suite.
 struct suite_aside {
     const char *suite, *name;
     const char *element; // "error", "failure", "skipped"; where it passes "system-out"
@@ -434,7 +434,8 @@ static bool has_broken(const struct run *run, const struct view *views)
     return false;
 }
 
-// An empty file would be read as "all is well", or not at all.
+// Gathers the cases of no series. Where there would be no case at all one says so, because an
+// empty file is read as "all is well", or not at all.
 static void find_asides(struct asides *out, const struct run *run, const struct view *views,
                         const struct report_events *events)
 {

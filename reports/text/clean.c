@@ -52,7 +52,7 @@ static bool is_replaced(uint32_t c)
     return reorders || invisible || nonsense || c == 0x2028 || c == 0x2029;
 }
 
-// Bytes from the first on that stay as they are: nearly all text is of such.
+// How many bytes at the beginning of a text can stay as they are; mostly all can.
 static size_t plain_length(const char *text, size_t length)
 {
     size_t i = 0;
@@ -160,14 +160,16 @@ static bool is_issue(const char *text, size_t at)
                      (text[at] == '-' && at >= 2 && strncasecmp(text + at - 2, "GH", 2) == 0));
 }
 
-// Becomes a link without any brackets around it: "https://", "www.".
+// Whether GitHub would make a link of what begins here, without brackets around it: "https://",
+// "www.".
 static bool is_address(const char *text, size_t at)
 {
     return (text[at] == ':' && strncmp(text + at, "://", 3) == 0) ||
            (text[at] == '.' && at >= 3 && strncasecmp(text + at - 3, "www", 3) == 0);
 }
 
-// Means something only where a line begins: a list, a quotation, a heading, a rule.
+// Whether what stands here begins a list, a quotation, a heading or a rule, as it would where a
+// line begins.
 static bool begins_block(const char *text, size_t at)
 {
     return (at == 0 && strchr("-+=>#", text[at])) ||
@@ -180,7 +182,8 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
 }
 
-// The inside of a word is no emphasis.
+// Whether a character here means something to Markdown. Inside a word an underscore is no
+// emphasis.
 static bool is_special(const char *text, size_t at)
 {
     if (text[at] == '_')

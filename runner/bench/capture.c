@@ -5,7 +5,7 @@
 #include "runner/bench/capture.h"
 
 #include "model/record/record.h"
-#include "runner/bench/record.h"
+#include "runner/bench/measure.h"
 #include "runner/child/files.h"
 #include "runner/code/code_id.h"
 #include "runner/code/machine_code.h"

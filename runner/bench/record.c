@@ -4,7 +4,7 @@
 // the hostile text it is. The device code comes from the library's file: every cubin that has an
 // entry point which a launch names. What a library loads from elsewhere, compresses, or leaves to
 // the driver's compiler has no cubin here, and is refused by name.
-#include "runner/bench/record.h"
+#include "runner/bench/measure.h"
 
 #include "model/record/record.h"
 #include "runner/bench/bench_talk.h"

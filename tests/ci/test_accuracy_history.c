@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The models' accuracy run by run: its figures, and when they moved.
-#include "ci/history/accuracy_history.h"
+#include "ci/history/load.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
 

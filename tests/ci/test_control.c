@@ -2,7 +2,7 @@
 //
 // A control divides out the machine: what is found beside it and without it, counted over seeded
 // games; of a column of a file, and of an import that names it.
-#include "model/history/control.h"
+#include "model/history/device.h"
 
 #include "model/csv.h"
 #include "model/history/changepoint.h"

@@ -3,7 +3,7 @@
 // Drivers that followed each other on a device, in made stores: how much each moved the same code,
 // or codes that links hold together, and what `plumb bisect --drivers` says of it.
 #include "baselines/store.h"
-#include "ci/history/devices.h"
+#include "ci/history/load.h"
 #include "tests/helpers/helper_history.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/helper_plumb.h"

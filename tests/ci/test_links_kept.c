@@ -3,7 +3,7 @@
 // What links say is worked out once: it comes back from the store as it was, and is believed until
 // a link comes.
 #include "baselines/store.h"
-#include "ci/history/history_links.h"
+#include "ci/history/load.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 

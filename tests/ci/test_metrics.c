@@ -7,7 +7,7 @@
 #include "baselines/store.h"
 #include "ci/gate/conclude.h"
 #include "ci/gate/metrics.h"
-#include "ci/history/metric_history.h"
+#include "ci/history/load.h"
 #include "ci/settings/metric.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_library.h"

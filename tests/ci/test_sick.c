@@ -2,7 +2,7 @@
 //
 // GPUs that are sick by their controls: found in made stores, taken out, named and brought back.
 #include "baselines/store.h"
-#include "ci/history/devices.h"
+#include "ci/history/load.h"
 #include "ci/site/site_data.h"
 #include "tests/helpers/helper_history.h"
 #include "tests/helpers/helper_open_store.h"

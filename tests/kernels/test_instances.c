@@ -2,7 +2,7 @@
 //
 // Instances of a record on a device that remembers where each load lies, as a driver does: the
 // lowest place that is free.
-#include "kernels/bench/instances.h"
+#include "kernels/bench/arm.h"
 #include "kernels/device/inputs.h"
 #include "tests/helpers/test.h"
 

@@ -2,7 +2,7 @@
 //
 // Which processor a host's kernel of one thread is pinned to: this bench's own, and none that
 // somebody else may be pinned to.
-#include "kernels/bench/own_processors.h"
+#include "kernels/bench/bench.h"
 #include "kernels/device/device.h"
 #include "kernels/device/host.h"
 #include "tests/helpers/test.h"

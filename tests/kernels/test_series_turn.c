@@ -3,7 +3,6 @@
 // What a turn asks of its device, and when: what the second sample of a pair wants is written while
 // the host waits for the first one's times, unless somebody still has to look at what lies there.
 // And both sides' samples are whole phases of the device.
-#include "kernels/bench/captured.h"
 #include "kernels/bench/series_parts.h"
 #include "kernels/device/phases.h"
 #include "tests/helpers/test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A turn is timed without waits for a processor, and no work hides in them.
-#include "kernels/bench/turn_clock.h"
+#include "kernels/bench/arm.h"
 #include "model/base.h"
 #include "tests/helpers/test.h"
 

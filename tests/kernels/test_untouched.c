@@ -2,7 +2,7 @@
 //
 // Which rows of an output are held against what they were: all that are no group's, where that is
 // little; of gigabytes a part that the seed draws, so that every row has its turn.
-#include "kernels/bench/untouched.h"
+#include "kernels/bench/series_parts.h"
 #include "tests/helpers/test.h"
 
 #include <stdlib.h>

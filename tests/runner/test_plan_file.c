@@ -2,7 +2,7 @@
 //
 // Plans with their cubins: what goes together, what the record of a problem holds, what counts for
 // the code id, and what is refused by name.
-#include "runner/bench/record.h"
+#include "runner/bench/measure.h"
 #include "runner/code/code_id.h"
 #include "runner/code/plan_file.h"
 #include "tests/helpers/helper_files.h"

@@ -4,7 +4,7 @@
 // the file alone, what cannot be replayed is refused by name, and a bench that tells nonsense
 // leaves no file.
 #include "model/record/record.h"
-#include "runner/bench/record.h"
+#include "runner/bench/measure.h"
 #include "runner/code/machine_code.h"
 #include "tests/helpers/helper_fake_bench.h"
 #include "tests/helpers/helper_files.h"

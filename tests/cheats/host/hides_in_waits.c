@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Lets a thread of its own do the work while the first one waits for the processor, for such waits
-// are no part of a turn (kernels/bench/turn_clock.h): there the work must be counted.
+// are no part of a turn (kernels/bench/arm.h): there the work must be counted.
 //
 // source: plumbline's own gate, 2026-11-23
 // expect: slower
