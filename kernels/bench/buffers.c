@@ -88,7 +88,7 @@ static int fill_sets(struct buffers *b, uint64_t key, uint32_t from, uint32_t en
 {
     const int first = key && !b->problem.number_count ? 2 : 0;
     for (uint32_t set = from; set < end; set++) {
-        b->seeds[set] = key ? inputs_word(key, KEY_SETS, set) >> 1 : b->seed;
+        b->seeds[set] = key ? secret_key(key, KEY_SETS, set) >> 1 : b->seed;
         for (int i = first; i < b->parts.input_count; i++) {
             const bool own = i != b->parts.large || set < b->wide;
             if (own && fill_part(b, set, i, b->seeds[set], err))
@@ -148,7 +148,7 @@ enum {
 
 // Lines of an operand that is noise already, and of an output that a launch has written; and from
 // which size on.
-enum { ONE_IN = 8, OUTPUT_ONE_IN = 4, SMALL_BYTES = 1 << 20, SHORT_BYTES = 1024 };
+enum { ONE_IN = 8, OUTPUT_ONE_IN = 2, SMALL_BYTES = 1 << 20, SHORT_BYTES = 1024 };
 
 static int open_pool(struct buffers *b, int out, double scale, struct error *err)
 {
@@ -236,8 +236,8 @@ int buffers_known(struct buffers *b, uint64_t key, struct error *err)
     const bool dual = b->problem.epilogue == EPILOGUE_DUAL_SILU;
     b->is_noise = false;
     for (uint32_t set = 0; set < b->sets; set++) {
-        const uint64_t small = key ? inputs_word(key, KEY_SMALL, set) | 1 : 0;
-        const uint64_t large = key ? inputs_word(key, KEY_LARGE, set % b->wide) | 1 : 0;
+        const uint64_t small = key ? secret_key(key, KEY_SMALL, set) | 1 : 0;
+        const uint64_t large = key ? secret_key(key, KEY_LARGE, set % b->wide) | 1 : 0;
         struct buffers_content *content = &b->contents[set];
         content->a = dual ? 0 : b_large ? small : large;
         content->b = b_large ? large : small;
@@ -270,6 +270,12 @@ static struct noise noise_of(const struct buffers *b, void **to, uint32_t count,
                           .key = key};
 }
 
+// Numbers that tensor cores take whole. Others are multiplied row by row.
+static bool by_tiles(const struct problem *p)
+{
+    return p->in != DTYPE_FP32 && p->in != DTYPE_FP64;
+}
+
 // A part of what is small is not worth the trouble; and every row must have lines of its own in it.
 //
 // Who keeps operands and product can add to it what the lines in which operands differ make of it,
@@ -280,8 +286,7 @@ static struct noise noise_of(const struct buffers *b, void **to, uint32_t count,
 // renewed.
 static bool is_worth(const struct problem *p, uint64_t bytes)
 {
-    const bool by_tiles = p->in != DTYPE_FP32 && p->in != DTYPE_FP64;
-    return by_tiles && bytes >= SMALL_BYTES && (double)p->k * dtype_bytes(p->in) >= SHORT_BYTES;
+    return by_tiles(p) && bytes >= SMALL_BYTES && (double)p->k * dtype_bytes(p->in) >= SHORT_BYTES;
 }
 
 static struct noise fresh_operand(const struct buffers *b, int i, const struct renewal *renewal)
@@ -290,7 +295,7 @@ static struct noise fresh_operand(const struct buffers *b, int i, const struct r
     const bool large = i == b->parts.large, whole = renewal->whole || !b->is_noise;
     const uint32_t places = large ? b->wide : b->sets, end = buffers_end(b, renewal);
     struct noise noise = noise_of(b, b->inputs[i], end < places ? end : places, bytes, false,
-                                  inputs_word(renewal->inputs, KEY_OPERANDS, (uint64_t)i));
+                                  secret_key(renewal->inputs, KEY_OPERANDS, (uint64_t)i));
     noise.one_in = !whole && is_worth(&b->problem, bytes) ? ONE_IN : 1;
     noise.line = renewal->wide ? 2 * NOISE_LINE : NOISE_LINE;
     noise.coarse = renewal->coarse;
@@ -303,14 +308,17 @@ static bool is_product(const struct buffers *b)
     return !b->problem.number_count && !b->parts.restored;
 }
 
-// Of what the other side of a pair has left a quarter of the lines is enough, at places that are
-// drawn: to find them takes as long as to compute them.
+// Of what the other side of a pair has left half of the lines are enough, at places that are drawn,
+// where a kernel works by tiles. Who computes one element of each line knows which lines are right,
+// for a sixteenth or a thirty-second of the work; of the smallest tile, 8 lines, all are right once
+// in 256 times. Who works row by row would leave out half of it: there all lines are written.
 static struct noise disguise_of(const struct buffers *b, const struct renewal *renewal)
 {
     const uint64_t bytes = b->parts.output.bytes;
     struct noise noise =
         noise_of(b, b->outputs, buffers_end(b, renewal), bytes, true, renewal->outputs);
-    noise.one_in = is_product(b) && !renewal->whole && bytes >= SMALL_BYTES ? OUTPUT_ONE_IN : 1;
+    const bool part = is_product(b) && by_tiles(&b->problem) && !renewal->whole;
+    noise.one_in = part && bytes >= SMALL_BYTES ? OUTPUT_ONE_IN : 1;
     noise.coarse = renewal->coarse;
     return noise;
 }

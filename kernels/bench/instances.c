@@ -5,7 +5,7 @@
 // much as an instance, so those that are added have few: they lie between others already.
 #include "kernels/bench/arm.h"
 
-#include "kernels/device/inputs.h"
+#include "kernels/device/noise.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -97,10 +97,10 @@ static int load_all(struct gaps *gaps, struct instances *const *sides, uint32_t 
                     uint32_t from, uint32_t each, uint64_t key, struct error *err)
 {
     for (uint32_t i = from; i < each && count > 0; i++) {
-        const uint32_t first = (uint32_t)(inputs_word(key, i, 0) % count);
+        const uint32_t first = (uint32_t)(secret_key(key, i, 0) % count);
         for (uint32_t k = 0; k < count; k++) {
             struct instances *side = sides[(first + k) % count];
-            if (leave_gaps(gaps, side, inputs_word(key, i, k + 1), err) || load_anew(side, i, err))
+            if (leave_gaps(gaps, side, secret_key(key, i, k + 1), err) || load_anew(side, i, err))
                 return -1;
         }
     }

@@ -7,6 +7,7 @@
 #include "kernels/bench/series_parts.h"
 #include "kernels/device/check.h"
 #include "kernels/device/device.h"
+#include "kernels/device/noise.h"
 
 #include <assert.h>
 #include <math.h>
@@ -18,7 +19,7 @@
 // ---- checks beside the timed launches: both sides on poisoned outputs, all of them held against
 // the reference, guards and gaps against what they were ----
 
-enum { CHECK_STREAM = 79 };
+enum { CHECK_STREAM = 79, KNOWN_STREAM = 83 };
 
 // Holds every C against the reference and every guard against its pattern.
 static int inspect(struct timed_series *s, enum sample_role role, struct series_state *state,
@@ -120,16 +121,18 @@ static int series_find_reference(struct timed_series *s, const uint64_t *seed,
 }
 
 // Of the inputs that a reference is of. A library says in seconds what they make: of the same in
-// all processes of a gate, where what was said is kept.
+// all processes of a gate, where what was said is kept. A kernel reads numbers that are made of it,
+// so it is not the one that keys are drawn from.
 static uint64_t known_seed(const struct timed_series *s)
 {
-    return s->spec.problem.number_count ? s->spec.known : s->spec.seed;
+    const uint64_t from = s->spec.problem.number_count ? s->spec.known : s->spec.seed;
+    return secret_key(from, KNOWN_STREAM, 0) >> 1;
 }
 
 // The contents of the first, second ... check that is not on the reference's own.
 static uint64_t check_key(const struct timed_series *s, uint64_t at)
 {
-    return inputs_word(known_seed(s), CHECK_STREAM, at);
+    return secret_key(known_seed(s), CHECK_STREAM, at);
 }
 
 enum { CHECKS = 2 }; // of a series: when it has grown, and when it is closed
@@ -519,7 +522,7 @@ static int draw_places(struct timed_series *s, struct error *err)
         if (arm_instances(&s->arms[role]))
             sides[count++] = arm_instances(&s->arms[role]);
     }
-    const uint64_t key = inputs_word(s->spec.seed, PLACES_STREAM, s->next_pair);
+    const uint64_t key = secret_key(s->spec.seed, PLACES_STREAM, s->next_pair);
     return instances_draw(sides, count, wanted_instances(s), key, s->next_pair > 0, err);
 }
 
@@ -741,7 +744,7 @@ static void send_turn(const struct sample *samples, size_t count, uint32_t pair,
 // Begins a block with new contents, so that what an earlier launch has left is of no use.
 static int begin_block(struct timed_series *s, struct error *err)
 {
-    const uint64_t key = inputs_word(s->spec.seed, SOIL_STREAM, s->turns);
+    const uint64_t key = secret_key(s->spec.seed, SOIL_STREAM, s->turns);
     if (s->captured)
         return s->ops->calm(s->device, err);
     if (s->ops->calm(s->device, err) || buffers_soil(&s->buffers, key, err))
@@ -758,7 +761,7 @@ int series_pairs(struct timed_series *s, uint32_t count, uint16_t block, sample_
         return -1;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t pair = s->next_pair++;
-        const bool head_first = inputs_word(s->spec.seed, ORDER_STREAM, pair) >> 63;
+        const bool head_first = secret_key(s->spec.seed, ORDER_STREAM, pair) >> 63;
         struct sample samples[2];
         if (take_turn(samples, s, head_first ? ROLE_HEAD : ROLE_BASE, false, err))
             return -1;

@@ -116,7 +116,7 @@ static void hold_still(struct timed_series *s)
 
 int series_turn(struct timed_series *s, bool alone, struct error *err)
 {
-    const uint64_t key = inputs_word(s->spec.seed, TURN_STREAM, s->turns++);
+    const uint64_t key = secret_key(s->spec.seed, TURN_STREAM, s->turns++);
     s->turn =
         (struct turn){.key = key,
                       .known = !s->captured && key % (alone ? KNOWN_ALONE_EVERY : KNOWN_EVERY) == 0,
@@ -125,7 +125,7 @@ int series_turn(struct timed_series *s, bool alone, struct error *err)
     for (int role = 0; role < 2; role++) {
         struct instances *side = arm_instances(&s->arms[role]);
         if (side)
-            instances_choose(side, inputs_word(key, PLACE, (uint64_t)role));
+            instances_choose(side, secret_key(key, PLACE, (uint64_t)role));
     }
     return s->turn.known ? series_known(s, key, err) : 0;
 }
@@ -204,7 +204,7 @@ static int judge(struct timed_series *s, enum sample_role role, uint32_t sets,
 static int look_again(struct timed_series *s, enum sample_role role, uint32_t sets, bool last,
                       struct error *err)
 {
-    const uint32_t set = (uint32_t)(inputs_word(s->turn.key, SET, role) % sets);
+    const uint32_t set = (uint32_t)(secret_key(s->turn.key, SET, role) % sets);
     hold_still(s);
     if (s->turn.disturbed)
         return 0;
@@ -230,7 +230,7 @@ static int renew_sets(struct timed_series *s, enum sample_role role, uint32_t fi
     const bool whole = s->turn.whole || s->ops->memory || variant & VARIANT_WHOLE;
     const uint64_t disguised = buffers->plain ? (uint64_t)role : 0;
     const struct renewal renewal = {.inputs = s->turn.stays ? 0 : s->turn.key | 1,
-                                    .outputs = inputs_word(s->turn.key, DISGUISE, disguised),
+                                    .outputs = secret_key(s->turn.key, DISGUISE, disguised),
                                     .whole = whole,
                                     .wide = variant & VARIANT_WIDE,
                                     .coarse = variant & VARIANT_COARSE,
@@ -281,7 +281,7 @@ static struct look look_of(const struct timed_series *s, const struct buffers *b
                          .type = (int)s->parts.output.type,
                          .elements = elements,
                          .one_in = elements < SMALL_OUTPUT ? 1 : CHUNK_ONE_IN,
-                         .key = inputs_word(s->turn.key, DIGEST, 0),
+                         .key = secret_key(s->turn.key, DIGEST, 0),
                          .store = s->digests,
                          .first = !s->turn.half,
                          .inputs = !plain || s->turn.stays ? NULL
@@ -297,7 +297,7 @@ static int renew_heat(void *self, uint32_t round, struct error *err)
 {
     struct timed_series *s = self;
     struct buffers *buffers = series_buffers(s, s->turn.role);
-    const struct renewal renewal = {.inputs = inputs_word(s->turn.key, HEAT, round) | 1,
+    const struct renewal renewal = {.inputs = secret_key(s->turn.key, HEAT, round) | 1,
                                     .set = buffers->sets - s->heat_sets,
                                     .sets = s->heat_sets};
     return buffers_renew(buffers, &renewal, err);
@@ -307,7 +307,7 @@ static int renew_heat(void *self, uint32_t round, struct error *err)
 static struct heat heat_of(struct timed_series *s, struct arm *arm, uint32_t first)
 {
     const uint32_t draws = s->heats / 4 + 3 < s->heats ? s->heats / 4 + 3 : s->heats;
-    const uint64_t less = draws ? inputs_word(s->turn.key, HEATS, 0) % draws : 0;
+    const uint64_t less = draws ? secret_key(s->turn.key, HEATS, 0) % draws : 0;
     const uint32_t count = s->heats - (uint32_t)less, sets = s->heat_sets;
     const bool renewed = !s->captured && s->buffers.plain && !s->turn.stays && !s->manner.again;
     return (struct heat){.launch = arm_launch,
@@ -352,7 +352,7 @@ static int take_captured(struct sample *out, struct timed_series *s, enum sample
                           .kernels = arm_kernels(arm),
                           .flush = s->manner.flush,
                           .variant = s->spec.variant};
-    const uint64_t drawn = inputs_word(s->turn.key, SET, role);
+    const uint64_t drawn = secret_key(s->turn.key, SET, role);
     int code = 0;
     *out = (struct sample){.role = (uint8_t)role, .launches = launches};
     if (captured_restore(&batch.beside, s->captured, role, sets, err) ||

@@ -5,10 +5,15 @@
 //
 // Noise. A pool holds NOISE_VECTORS vectors of 16 bytes of numbers as they occur. Vector i of a
 // noise is the pool's at a hash of (key, i), each of its numbers with a sign from that hash. It is
-// written as fast as memory goes, looks like inputs or outputs, and says nothing of its key. Where
+// written as fast as memory goes and looks like inputs or outputs. Where
 // one line of eight is written, at places that the key draws, each row of an operand has some of
 // them, so no element of a product stays what it was. Who keeps sums of the other seven lines, and
 // knows which they are, saves work: on the host all lines are written.
+//
+// Keys. Each is drawn from a secret by SipHash-2-4 (J.-P. Aumasson, D. J. Bernstein, INDOCRYPT
+// 2012). A kernel reads what was written with some of them, and the hash of a noise can be undone:
+// of e2m1 a line shows it whole. So who finds a key must not find the secret, and with it the signs
+// by which its product will be looked at.
 //
 // Digest. Of each DIGEST_CHUNK elements one number: their sum, each taken with a sign from a hash
 // of (key, element). Signs are drawn after the launch, so what two launches wrote cannot have the
@@ -21,6 +26,42 @@
 
 enum { NOISE_VECTORS = 4096, NOISE_VECTOR = 16, NOISE_LINE = 4 }; // a line: 64 bytes
 enum { NOISE_JOBS = 3, DIGEST_CHUNK = 256 };
+
+INPUTS_INLINE uint64_t secret_turn(uint64_t x, int by)
+{
+    return x << by | x >> (64 - by);
+}
+
+INPUTS_INLINE void secret_round(uint64_t v[4])
+{
+    v[0] += v[1];
+    v[2] += v[3];
+    v[1] = secret_turn(v[1], 13) ^ v[0];
+    v[3] = secret_turn(v[3], 16) ^ v[2];
+    v[2] += v[1];
+    v[0] = secret_turn(v[0], 32) + v[3];
+    v[1] = secret_turn(v[1], 17) ^ v[2];
+    v[3] = secret_turn(v[3], 21) ^ v[0];
+    v[2] = secret_turn(v[2], 32);
+}
+
+// Key `at` of a stream: SipHash-2-4 of both, by a key of 128 bits whose second half is zero.
+INPUTS_INLINE uint64_t secret_key(uint64_t secret, uint64_t stream, uint64_t at)
+{
+    const uint64_t words[] = {stream, at, (uint64_t)16 << 56}; // the last: how many bytes
+    uint64_t v[4] = {secret ^ 0x736f6d6570736575u, 0x646f72616e646f6du,
+                     secret ^ 0x6c7967656e657261u, 0x7465646279746573u};
+    for (int i = 0; i < 3; i++) {
+        v[3] ^= words[i];
+        secret_round(v);
+        secret_round(v);
+        v[0] ^= words[i];
+    }
+    v[2] ^= 0xff;
+    for (int i = 0; i < 4; i++)
+        secret_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
 
 struct noise_vector {
     uint64_t half[2];

@@ -4,6 +4,7 @@
 // the host waits for the first one's times, unless somebody still has to look at what lies there.
 // And both sides' samples are whole phases of the device.
 #include "kernels/bench/series_parts.h"
+#include "kernels/device/noise.h"
 #include "kernels/device/phases.h"
 #include "tests/helpers/test.h"
 
@@ -197,6 +198,46 @@ TEST(each_side_gets_its_own_noise)
         assert_int_equal(turn(&b, ROLE_BASE), 0);
         assert_int_equal(outputs[0], device.outputs[1]);
         assert_int_equal(outputs[1], device.outputs[0]);
+    }
+}
+
+// As openssl's SIPHASH says it of the key 00 01 .. 07 and eight zeros, and the message 00 01 .. 0f.
+TEST(keys_are_drawn_by_siphash)
+{
+    assert_int_equal(secret_key(0x0706050403020100u, 0x0706050403020100u, 0x0f0e0d0c0b0a0908u),
+                     0xc347d4d6e2682a1bu);
+}
+
+// What inputs_mix() makes of `x` is undone.
+static uint64_t unmixed(uint64_t x)
+{
+    uint64_t inverse[2] = {1, 1};
+    for (int i = 0; i < 6; i++) { // each doubles the bits that are right
+        inverse[0] *= 2 - 0xbf58476d1ce4e5b9u * inverse[0];
+        inverse[1] *= 2 - 0x94d049bb133111ebu * inverse[1];
+    }
+    x ^= x >> 31 ^ x >> 62;
+    x *= inverse[1];
+    x ^= x >> 27 ^ x >> 54;
+    x *= inverse[0];
+    return x ^ x >> 30 ^ x >> 60;
+}
+
+// A kernel reads what was written with a key, and the hash by which it was written can be undone.
+TEST(who_finds_the_key_of_a_disguise_does_not_find_that_of_the_turn)
+{
+    struct plumb_form_args args = {0};
+    struct timed_series s = series_for(true, true);
+    s.buffers.args = &args;
+    assert_int_equal(unmixed(inputs_mix(0x123456789abcdefu)), 0x123456789abcdefu);
+    for (int i = 0; i < TURNS; i++) {
+        assert_int_equal(turn(&s, ROLE_HEAD), 0);
+        for (uint64_t stream = 0; stream < 256; stream++) {
+            for (uint64_t at = 1; at <= 2; at++) {
+                const uint64_t start = unmixed(device.outputs[0]) - at * 0x9e3779b97f4a7c15u;
+                assert_int_not_equal(unmixed(start) - 0x632be59bd9b4e019u * stream, s.turn.key);
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //
 // Nothing can be guessed: what launches are given changes from pair to pair, outputs hold something
 // plausible, and a launch that is wrong while it is timed is found.
+#include "kernels/device/inputs.h"
 #include "tests/helpers/helper_bench.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
@@ -83,6 +84,17 @@ TEST(both_sides_of_a_pair_get_what_no_pair_had_before)
             repeated += same_inputs(&told[i], &told[j]);
     }
     assert_true(repeated <= 1);
+}
+
+// The numbers of the seed itself would show it to whoever undoes their hash: with it all is known.
+TEST(no_contents_are_made_of_the_seed_itself)
+{
+    enum { SEED = 5 };
+    struct told told[2 * PAIRS];
+    const double first = inputs_normal(SEED, MATRIX_A, 0);
+    tell(told, SEED);
+    for (size_t i = 0; i < 2 * PAIRS; i++)
+        assert_true(fabs(told[i].inputs[0]) != fabs(first));
 }
 
 TEST(outputs_hold_something_plausible_and_other_each_time)
