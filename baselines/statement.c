@@ -33,11 +33,29 @@ struct cell statement_key(int64_t key)
     return key ? INT(key) : NOTHING;
 }
 
+// The errno that SQLite met. It keeps what a commit met with the file alone, most often the log.
+static int number_met(sqlite3 *db)
+{
+    int number = sqlite3_system_errno(db), of_file = 0;
+    sqlite3_file *log = NULL;
+    if (sqlite3_errcode(db) != SQLITE_IOERR)
+        return number;
+    if (sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &of_file) == SQLITE_OK && of_file)
+        number = of_file;
+    if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log &&
+        log->pMethods &&
+        log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &of_file) == SQLITE_OK && of_file)
+        number = of_file;
+    return number;
+}
+
 const char *store_limit(sqlite3 *db)
 {
-    const int met = sqlite3_system_errno(db);
+    const int met = number_met(db);
     return met == EMFILE   ? "too many open files; allow more by `ulimit -n 256`"
            : met == ENFILE ? "too many open files on this machine"
+           : met == EFBIG  ? write_failure(met)
+           : met == EDQUOT ? "the quota of disk space is used up"
                            : NULL;
 }
 
@@ -65,6 +83,9 @@ int store_fail(struct store *store, struct error *err)
         return error_set(err, "store %s: cannot be written; check its permissions and its folder's",
                          path);
     case SQLITE_IOERR:
+        if (limit)
+            return error_set(err, "store %s: cannot be written: %s; what was saved is kept", path,
+                             limit);
         return error_set(err,
                          "store %s: cannot be read or written (%s); make room or check the "
                          "disk and run again, what was saved is kept",

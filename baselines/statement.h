@@ -93,7 +93,8 @@ bool row_null(sqlite3_stmt *row, int column);
 
 // Writes the error text that fits what SQLite last said of this store; returns -1.
 int store_fail(struct store *store, struct error *err);
-// The limit that kept SQLite from opening a file, for it says the same of all causes; NULL: none.
+// The limit that kept SQLite from opening or writing a file, for it says the same of all causes;
+// NULL: none.
 const char *store_limit(sqlite3 *db);
 // Says that a value is none that this program can have written; returns -1.
 int store_damaged(struct store *store, const char *what, struct error *err);

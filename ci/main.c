@@ -117,7 +117,9 @@ static void end_with_output(void)
 {
     if (has_failed || !output_failed())
         return;
-    fprintf(stderr, "plumb: standard output: cannot be written; is the disk full?\n");
+    fprintf(
+        stderr,
+        "plumb: standard output: cannot be written; is the disk full, or `ulimit -f` too low?\n");
     _Exit(CONCLUDE_FAILED);
 }
 

@@ -33,6 +33,12 @@ int error_set(struct error *err, const char *format, ...)
     return -1;
 }
 
+const char *write_failure(int number)
+{
+    return number == EFBIG ? "it would be larger than a file may be; raise the limit by `ulimit -f`"
+                           : strerror(number);
+}
+
 void out_of_memory(void)
 {
     enum { COULD_NOT = 4 };

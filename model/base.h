@@ -31,6 +31,10 @@ struct error {
 // Writes the text and returns -1, so that `return error_set(err, ...)` is the whole failure path.
 int error_set(struct error *err, const char *format, ...) PRINTF_LIKE(2, 3);
 
+// Why a file was not written: what strerror() says of the errno, and of a limit of this process
+// what raises it.
+const char *write_failure(int number);
+
 // Ends the program, plumb or bench, with exit code 4: the machine failed, and nothing was done. No
 // answer is made of half a text.
 void out_of_memory(void) __attribute__((noreturn));

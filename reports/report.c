@@ -68,7 +68,7 @@ int report_put_file(const char *path, const char *bytes, size_t length, struct e
     char *temporary = xprintf("%s.%ld.tmp", path, (long)getpid());
     int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (file < 0) {
-        error_set(err, "%s: cannot be written: %s", path, strerror(errno));
+        error_set(err, "%s: cannot be written: %s", path, write_failure(errno));
         goto done;
     }
     int failed = write_fully(file, bytes, length) ? errno : 0;
@@ -79,7 +79,7 @@ int report_put_file(const char *path, const char *bytes, size_t length, struct e
     if (failed) {
         unlink(temporary);
         error_set(err, "%s: cannot be written: %s; the old file, if any, is untouched", path,
-                  strerror(failed));
+                  write_failure(failed));
         goto done;
     }
     status = 0;

@@ -728,7 +728,8 @@ static int predict(struct arguments *a, struct context *context, struct error *e
     bias_table_free(&biases);
     csv_free(&csv);
     if (result == 0 && output_failed())
-        result = error_set(err, "standard output cannot be written");
+        result = error_set(
+            err, "standard output: cannot be written; is the disk full, or `ulimit -f` too low?");
     return result;
 }
 

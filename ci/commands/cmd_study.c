@@ -1370,7 +1370,7 @@ static int close_file(FILE *file, const char *path, struct error *err)
 {
     const bool failed = file && (fflush(file) || ferror(file));
     if (file && (fclose(file) || failed))
-        return error_set(err, "%s: cannot be written: %s", path, strerror(errno));
+        return error_set(err, "%s: cannot be written: %s", path, write_failure(errno));
     return 0;
 }
 

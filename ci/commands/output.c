@@ -394,7 +394,8 @@ int output_run(struct answer *answer, const struct run *run, const struct contex
         printf("reports    %s/index.html, junit.xml, summary.md\n", directory);
     output_headline(run);
     if (status == 0 && output_failed())
-        return error_set(err, "standard output: cannot be written");
+        return error_set(
+            err, "standard output: cannot be written; is the disk full, or `ulimit -f` too low?");
     if (status)
         tell_end(err);
     return status;

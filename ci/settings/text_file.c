@@ -24,7 +24,7 @@ static int read_all(struct buffer *out, FILE *file, const char *path, struct err
         if (out->length > FILE_MOST)
             return error_set(err, "%s: larger than 1 GiB", path);
     }
-    return ferror(file) ? error_set(err, "%s: %s", path, strerror(errno)) : 0;
+    return ferror(file) ? error_set(err, "%s: %s", path, write_failure(errno)) : 0;
 }
 
 int text_file_read(char **text, size_t *length, const char *path, struct error *err)
@@ -32,7 +32,7 @@ int text_file_read(char **text, size_t *length, const char *path, struct error *
     struct buffer found = {0};
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
     if (!file)
-        return error_set(err, "%s: %s", path, strerror(errno));
+        return error_set(err, "%s: %s", path, write_failure(errno));
     int result = read_all(&found, file, path, err);
     if (file != stdin)
         fclose(file);
@@ -78,7 +78,7 @@ int output_file_open(struct output_file *out, const char *path, struct error *er
         temporary = xprintf("%s.XXXXXX", real ? real : path);
     int fd = plain ? mkstemp(temporary) : open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0 || (plain && fchmod(fd, 0644))) {
-        error_set(err, "%s: cannot be written: %s", path, strerror(errno));
+        error_set(err, "%s: cannot be written: %s", path, write_failure(errno));
         free(temporary);
         free(real);
         return -1;
@@ -91,13 +91,14 @@ int output_file_close(struct output_file *out, int status, struct error *err)
 {
     if (!out->path)
         return status == 0 && output_failed()
-                   ? error_set(err, "standard output: cannot be written; is the disk full?")
+                   ? error_set(err, "standard output: cannot be written; is the disk full, or "
+                                    "`ulimit -f` too low?")
                    : status;
     bool failed = fflush(out->file) || ferror(out->file);
     failed = (out->temporary && fsync(fileno(out->file))) || failed;
     failed = fclose(out->file) || failed;
     if (status == 0 && (failed || (out->temporary && rename(out->temporary, out->path))))
-        status = error_set(err, "%s: cannot be written: %s", out->path, strerror(errno));
+        status = error_set(err, "%s: cannot be written: %s", out->path, write_failure(errno));
     if (status && out->temporary)
         unlink(out->temporary);
     free(out->path);

@@ -528,7 +528,7 @@ static int build_parts_write(const char *directory, const struct build *build,
     status = open_view(&view, builder, place, err);
     if (status == 0 && !view.names.links) {
         file = fopen(path, "wxe");
-        status = file ? 0 : error_set(err, "%s: cannot write: %s", path, strerror(errno));
+        status = file ? 0 : error_set(err, "%s: cannot be written: %s", path, write_failure(errno));
     }
     for (size_t i = 0; file && i < build->library_count; i++) {
         const char *name = plain_name(build->libraries[i], folder);
@@ -536,8 +536,9 @@ static int build_parts_write(const char *directory, const struct build *build,
         if (name && find_part(part, &view, folder, name))
             fprintf(file, "%s %s\n", part, name);
     }
-    if (file && fclose(file))
-        status = error_set(err, "%s: cannot write: %s", path, strerror(errno));
+    const bool failed = file && ferror(file);
+    if (file && (fclose(file) || failed))
+        status = error_set(err, "%s: cannot be written: %s", path, write_failure(errno));
 done:
     arena_free(&view.arena);
     free(folder);
@@ -746,7 +747,7 @@ static int build_cache_state(const char *directory, const struct build *build, s
         ok = fclose(file) == 0 && ok;
     }
     if (!ok)
-        error_set(err, "%s: cannot write: %s", path, strerror(errno));
+        error_set(err, "%s: cannot be written: %s", path, write_failure(errno));
     free(path);
     return ok ? 0 : -1;
 }
@@ -935,7 +936,8 @@ static int run_command(struct process_result *result, struct work *work, struct 
     };
     char *mark = xprintf("%s/%s", work->build, waiting);
     const int fd = open(mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    int status = fd < 0 ? error_set(err, "%s: cannot be written: %s", mark, strerror(errno)) : 0;
+    int status =
+        fd < 0 ? error_set(err, "%s: cannot be written: %s", mark, write_failure(errno)) : 0;
     if (fd >= 0)
         close(fd);
     if (status == 0)

@@ -243,7 +243,7 @@ int files_copy(const char *from, const char *to, struct error *err)
     if (target >= 0 && close(target))
         result = -1;
     if (result)
-        error_set(err, "%s: cannot be copied to %s: %s", from, to, strerror(errno));
+        error_set(err, "%s: cannot be copied to %s: %s", from, to, write_failure(errno));
     close(source);
     return result;
 }

@@ -473,7 +473,7 @@ struct settling {
 
 static int cannot(const struct settling *s, const char *path)
 {
-    return error_set(s->err, "%s: cannot be written: %s", path, strerror(errno));
+    return error_set(s->err, "%s: cannot be written: %s", path, write_failure(errno));
 }
 
 // The folders on the way to a file of the copy.

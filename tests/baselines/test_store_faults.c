@@ -150,7 +150,8 @@ TEST(killed_writer_loses_nothing_committed)
 
 // Saves until it fails, and exits with 10 + the failing result's number if the line is as it should
 // be and all saved before is still there.
-static void fill_until_full(struct store *store)
+// What stops it is said with `way`, what to do.
+static void fill_until_full(struct store *store, const char *way)
 {
     struct error err = {0};
     struct run run;
@@ -160,7 +161,7 @@ static void fill_until_full(struct store *store)
     size_t saved = 0;
     while (saved < run.count && store_save_result(store, &run, &run.results[saved], &err) == 0)
         saved++;
-    if (saved == run.count || !strstr(err.text, "make room") || strchr(err.text, '\n')) {
+    if (saved == run.count || !strstr(err.text, way) || strchr(err.text, '\n')) {
         fprintf(stderr, "after %zu: %s\n", saved, err.text);
         _exit(3);
     }
@@ -190,7 +191,7 @@ TEST(file_size_limit_fails_cleanly)
         struct store *store = scratch_store(f->path, STORE_WRITE);
         signal(SIGXFSZ, SIG_IGN);
         setrlimit(RLIMIT_FSIZE, &limit);
-        fill_until_full(store);
+        fill_until_full(store, "`ulimit -f`");
     }
     assert_int_equal(exit_of(child), 0);
     struct store *store = scratch_store(f->path, STORE_WRITE);
@@ -235,7 +236,7 @@ TEST(full_disk_fails_cleanly)
         if (!mount_small_disk(f->folder))
             _exit(77);
         struct store *store = scratch_store(f->path, STORE_WRITE);
-        fill_until_full(store);
+        fill_until_full(store, "make room");
     }
     int code = exit_of(child);
     if (code == 77) {

@@ -95,6 +95,7 @@ TEST(full_disk_keeps_the_old_file)
     int status = report_replace_file(path, large, sizeof(large), &err);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(status, -1);
+    assert_non_null(strstr(err.text, "`ulimit -f`"));
     char *text = helper_read(path, NULL);
     assert_string_equal(text, "old");
     free(text);
