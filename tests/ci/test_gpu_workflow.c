@@ -316,6 +316,23 @@ TEST(a_commit_is_approved_by_who_reviewed_it)
     free(disguised);
 }
 
+TEST(who_forgets_a_variable_is_told_which)
+{
+    static const char *const names[] = {"REPOSITORY", "NUMBER", "BY", "HEAD", "FROM"};
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        for (int empty = 0; empty < 2; empty++) {
+            char *said = xprintf("ci/approve was not told %s;", names[i]);
+            char *without = xprintf("export FROM=a BY=b\n%s %s%s\n%s", empty ? "export" : "unset",
+                                    names[i], empty ? "=" : "", flow.runs[APPROVE]);
+            helper_put(folder, "log", "");
+            assert_int_equal(run_script(without, ""), 1);
+            assert_true(says("log", said));
+            free(without);
+            free(said);
+        }
+    }
+}
+
 // ---- the runner's own word
 
 static int hook(const char *event, const char *reference)
