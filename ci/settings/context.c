@@ -32,9 +32,9 @@ static int needs_sandbox(const struct context *context, const char *commit, stru
     if (context->sandbox.active || context->asked != SANDBOX_UNSAID)
         return 0;
     return error_set(err,
-                     "no sandbox, and %.*s%s may be a stranger's pull request: %s; install "
-                     "bubblewrap and allow user namespaces, or, where the code is your own, say "
-                     "so: --sandbox=auto, or sandbox = auto in the trusted branch's policy, or "
+                     "no sandbox, and %.*s%s may be a stranger's pull request: %s; " SANDBOX_WAY
+                     ", or, where the code is your own, say so: --sandbox=auto, or sandbox = auto "
+                     "in the trusted branch's policy, or "
                      "`git config plumb.trustCheckout true`",
                      commit ? 10 : 200, commit ? commit : context->policy.label,
                      commit ? "" : ", which says what is run,", context->sandbox.reason);
@@ -730,9 +730,9 @@ int context_sandbox_of(struct sandbox *out, char **checkout, const char *path, c
         return 0;
     error_set(
         err,
-        "no sandbox, and the checkout of %.300s may be a stranger's pull request: %s; install "
-        "bubblewrap and allow user namespaces, or, where the code is your own, say so: "
-        "--sandbox=auto, or `git config plumb.trustCheckout true`",
+        "no sandbox, and the checkout of %.300s may be a stranger's pull request: %s; " SANDBOX_WAY
+        ", or, where the code is your own, say so: --sandbox=auto, or `git config "
+        "plumb.trustCheckout true`",
         path, out->reason);
     free(*checkout);
     *checkout = NULL;

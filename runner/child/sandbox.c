@@ -501,6 +501,9 @@ static bool works(char reason[512])
         snprintf(reason, 512, "%.400s", err.text);
     } else if (result.end != PROCESS_EXITED || result.code != 0) {
         said[strcspn(said, "\n")] = '\0';
+        char *pages = strstr(said, ". See <"); // a distribution's, about another program
+        if (pages)
+            *pages = '\0';
         process_describe(ending, sizeof(ending), &result);
         snprintf(reason, 512, "bubblewrap does not work here: %s", *said ? said : ending);
     } else {
@@ -604,8 +607,8 @@ int sandbox_probe(struct sandbox *out, enum sandbox_mode mode, struct error *err
     }
     if (mode == SANDBOX_REQUIRE && !sandbox.active)
         return error_set(err,
-                         "no sandbox, but it is required: %s; install bubblewrap and allow user "
-                         "namespaces, or, where the code is your own, set sandbox = auto",
+                         "no sandbox, but it is required: %s; " SANDBOX_WAY
+                         ", or, where the code is your own, set sandbox = auto",
                          sandbox.reason);
     *out = sandbox;
     return 0;

@@ -8,6 +8,11 @@
 
 #include "model/base.h"
 
+// What is said where it does not work, with the page that knows containers and distributions.
+#define SANDBOX_WAY                                                                                \
+    "install bubblewrap and allow user namespaces (.github/RUNNERS.md, \"The user, and the "       \
+    "sandbox\", says how)"
+
 // ---- control groups
 //
 // Control groups of our own, where systemd makes no scope: below the group that this process is in,

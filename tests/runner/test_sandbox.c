@@ -119,7 +119,9 @@ TEST(a_bubblewrap_that_fails_is_not_used)
     char *program = xprintf("%s/bwrap", f->directory), *path = xstrdup(getenv("PATH"));
     char *longer = xprintf("%s:%s", f->directory, path);
     FILE *file = fopen(program, "w");
-    fputs("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n", file);
+    fputs("#!/bin/sh\necho 'bwrap: No permissions to create new namespace. See <page> or <file>.' "
+          ">&2\nexit 1\n",
+          file);
     fclose(file);
     char *command = xprintf("chmod +x '%s'", program);
     assert_int_equal(system(command), 0);
@@ -127,9 +129,11 @@ TEST(a_bubblewrap_that_fails_is_not_used)
     struct sandbox sandbox;
     struct error err;
     int code = sandbox_probe(&sandbox, SANDBOX_AUTO, &err);
+    assert_int_equal(sandbox_probe(&sandbox, SANDBOX_REQUIRE, &err), -1);
     setenv("PATH", path, 1);
     unlink(program);
     assert_int_equal(code, 0);
+    assert_non_null(strstr(err.text, "(.github/RUNNERS.md, \"The user, and the sandbox\", says"));
     assert_false(sandbox.active);
     assert_string_equal(sandbox.reason, "bubblewrap does not work here: bwrap: No permissions to "
                                         "create new namespace");
