@@ -418,9 +418,23 @@ static int finish(struct run *run, struct store *store, bool inside, struct erro
     return store_finish_run(store, run, err);
 }
 
+// What was judged passes; but what the change touches is built by a newer policy, too, and a
+// kernel that only that one builds was not looked at.
+static void conclude_older(struct run *run, const char *branch)
+{
+    run->conclusion = CONCLUDE_UNDECIDED;
+    run->headline = within_words(
+        run, arena_printf(&run->arena, "UNJUDGED: %s builds otherwise by now; merge it; %s", branch,
+                          run->headline));
+}
+
 int run_leave(struct run *run, struct context *context, const struct built *head,
               const struct joined *joined, struct error *err)
 {
+    bool unjudged = false;
+    if (run->kind == RUN_GATE &&
+        context_unjudged(&unjudged, context, run->base.id, run->head.id, err))
+        return -1;
     run->finished_s = (int64_t)time(NULL);
     drop_unsupported(run);
     conclude_run(run, &context->policy.gate, away_text(run, context));
@@ -428,6 +442,8 @@ int run_leave(struct run *run, struct context *context, const struct built *head
         conclude_unbuilt(run, head->detail);
     if (joined && joined->missing[0])
         conclude_incomplete(run, joined->missing, joined->parts);
+    if (unjudged && run->conclusion == CONCLUDE_OK)
+        conclude_older(run, context->otherwise);
     return finish(run, context->store, joined != NULL, err);
 }
 

@@ -300,7 +300,7 @@ static void tell_joined(struct context *context, const struct repository_trust *
                         bool changed)
 {
     struct policy *policy = &context->policy;
-    const bool alike = !known || builds_alike(policy, &context->trusted);
+    const bool alike = !context->otherwise;
     const char *whose = arena_printf(
         &policy->arena, "%s alone, which is not that of a trusted branch", policy->label);
     if (known)
@@ -384,8 +384,28 @@ static int confine(struct context *context, const char *commit, struct error *er
     if (policy_confine(&changed, &context->policy, known ? &context->trusted : NULL, err))
         return -1;
     context->first = !known && !changed;
-    if (changed || !known)
+    if (known && !builds_alike(&context->policy, &context->trusted))
+        context->otherwise = trust.branch;
+    if (changed || !known || context->otherwise)
         tell_joined(context, &trust, known, changed);
+    return 0;
+}
+
+int context_unjudged(bool *out, const struct context *context, const char *base, const char *head,
+                     struct error *err)
+{
+    const struct recipe *recipe = &context->trusted.recipe;
+    *out = false;
+    if (!context->otherwise)
+        return 0;
+    for (size_t i = 0; i < recipe->input_count || (i == 0 && !recipe->input_count); i++) {
+        const char *path = recipe->input_count ? recipe->inputs[i] : "";
+        char was[OBJECT_ID_TEXT], is[OBJECT_ID_TEXT];
+        if (repository_path_id(was, context->repository, base, path, err) ||
+            repository_path_id(is, context->repository, head, path, err))
+            return -1;
+        *out |= strcmp(was, is) != 0;
+    }
     return 0;
 }
 

@@ -86,6 +86,7 @@ struct context {
     bool first;            // a trusted branch has no policy yet, and all of this one counts
     bool foreign;          // `policy` is of no commit that the trusted branch has
     bool nobodys;          // no trusted branch is known: nothing is built or measured by it
+    const char *otherwise; // a trusted branch whose policy builds otherwise; NULL: none
     struct store *store;
     struct sandbox sandbox;
     enum sandbox_mode asked;      // what of it was asked for, by the policy or by --sandbox
@@ -138,6 +139,11 @@ bool context_is_bare(const struct context *context); // there is no checkout
 // policy.text, so that every run says what it left out. Where no trusted branch is known, a
 // commit's policy is refused, and nothing is built or measured by that of a checkout.
 int context_policy(struct context *context, const char *commit, struct error *err);
+
+// Whether a change touches what context->otherwise builds or captures: it may have begun before a
+// kernel was, and made it slower unseen.
+int context_unjudged(bool *out, const struct context *context, const char *base, const char *head,
+                     struct error *err);
 
 // Whether a commit may be a stranger's: the repository is not the user's own, and the trusted
 // branch does not have the commit.

@@ -105,6 +105,19 @@ TEST(lax_removal_of_then_removes_nothing)
     tear_down();
 }
 
+// What the tip builds by now and the base did not is not built, and so nobody knows of it.
+TEST(kernel_that_was_not_built_then_does_not_pass_unseen)
+{
+    for (int touched = 0; touched < 2; touched++) {
+        set_up();
+        history(policy("\toutput = other.so\n", all, ""), policy("", all, ""),
+                touched ? "int value = 2;\n" : "int value = 1;\n", true);
+        judge(touched ? 2 : 0,
+              touched ? "UNJUDGED: origin/main builds otherwise by now; merge it" : "OK");
+        tear_down();
+    }
+}
+
 TEST(variable_of_then_is_not_passed)
 {
     set_up();
