@@ -44,6 +44,7 @@ struct report_event {
     struct commit commit; // the likeliest that it began with; without an id none is known
     size_t commits;       // it began with one of so many
     bool slowdown;        // event_is_slowdown(): a failure
+    struct event_taken taken;
 };
 // The open events of the whole store, newest first, which a report tells beside its run.
 struct report_events {

@@ -597,6 +597,31 @@ void open_event_cause(struct buffer *out, const struct report_event *e)
         buffer_printf(out, ": %s", e->what);
 }
 
+void taken_text(struct buffer *out, const struct event_taken *taken)
+{
+    char when[VIEW_TEXT];
+    view_date(when, taken->when_s);
+    if (taken->who)
+        buffer_printf(out, "; %s is on it since %.10s", taken->who, when);
+}
+
+void taken_json(struct json *json, const struct event_taken *taken)
+{
+    json_clean(json, "taken_by", taken->who);
+    json_time(json, "taken_s", taken->when_s);
+    json_clean(json, "taken_why", taken->why);
+}
+
+void taken_csv(struct csv_line *line, const struct event_taken *taken)
+{
+    csv_clean(line, taken->who);
+    if (taken->who)
+        csv_int(line, taken->when_s);
+    else
+        csv_empty(line, 1);
+    csv_clean(line, taken->why);
+}
+
 // ==== changes, for people in a hurry ====
 //
 // Changes as Markdown: a line a kernel, then what to type next. Untrusted text cannot leave its

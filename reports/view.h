@@ -7,6 +7,7 @@
 #define PLUMB_REPORTS_VIEW_H
 
 #include "reports/report.h"
+#include "reports/text/clean.h"
 #include "reports/text/markup.h"
 
 // How a verdict counts for a machine that knows pass, fail, error and skip.
@@ -112,6 +113,13 @@ void unbuilt_text(struct buffer *out, const struct run *run, enum sample_role ro
 void open_events_title(struct buffer *out, const struct report_events *events);
 // "kernel", or whose it was; and what it was, where the event's sentence does not say so.
 void open_event_cause(struct buffer *out, const struct report_event *event);
+// Who is on an event, wherever it is told: as the end of a sentence ("; A. Author is on it since
+// 2026-11-21"; nothing while nobody is), as members of JSON and as cells of CSV under TAKEN_HEADS.
+// Untrusted text; in CSV and JSON without control bytes.
+#define TAKEN_HEADS "taken_by,taken_s,taken_why"
+void taken_text(struct buffer *out, const struct event_taken *taken);
+void taken_json(struct json *json, const struct event_taken *taken);
+void taken_csv(struct csv_line *line, const struct event_taken *taken);
 
 // ==== changes, for people in a hurry ====
 //

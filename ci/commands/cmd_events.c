@@ -12,6 +12,7 @@
 #include "ci/settings/metric.h"
 #include "ci/settings/progress.h"
 #include "reports/text/clean.h"
+#include "reports/view.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -44,19 +45,13 @@ static double percent(double log_ratio)
     return 100 * expm1(log_ratio);
 }
 
-// "; A. Author is on it since 2026-11-21"; nothing while nobody is.
+// Nothing while nobody is on it.
 static void print_taken(const struct event_taken *taken, struct arena *arena)
 {
-    char date[16];
-    if (taken->who)
-        printf("; %s is on it since %s", safe(taken->who, arena), date_of(date, taken->when_s));
-}
-
-static void json_taken(struct json *json, const struct event_taken *taken)
-{
-    json_clean(json, "taken_by", taken->who);
-    json_time(json, "taken_s", taken->when_s);
-    json_clean(json, "taken_why", taken->why);
+    struct buffer text = {0};
+    taken_text(&text, taken);
+    fputs(safe(text.bytes, arena), stdout);
+    buffer_free(&text);
 }
 
 // The line of `show`, behind the entries.
@@ -155,7 +150,7 @@ static void metric_json(struct json *json, const struct metric_history *h,
     json_end(json, ']');
     json_begin(json, "entries", '[');
     json_end(json, ']');
-    json_taken(json, &e->taken);
+    taken_json(json, &e->taken);
     json_end(json, '}');
     arena_free(&arena);
 }
@@ -314,7 +309,7 @@ static void json_event(struct json *json, const struct event *e, const struct hi
         json_end(json, '}');
     }
     json_end(json, ']');
-    json_taken(json, &e->taken);
+    taken_json(json, &e->taken);
     json_end(json, '}');
     arena_free(&arena);
 }
@@ -369,6 +364,7 @@ static void csv_event(struct csv_line *line, const struct event *e, const struct
         csv_real(line, c->log_evidence);
         csv_int(line, c->paired);
         csv_int(line, c->confirmed);
+        taken_csv(line, &e->taken);
         csv_end(line, "\n");
     }
 }
@@ -394,6 +390,7 @@ static void csv_metric(struct csv_line *line, const struct metric_history *h,
         csv_empty(line, 1);
         csv_int(line, 0);
         csv_int(line, c->state == EVENT_CONFIRMED);
+        taken_csv(line, &e->taken);
         csv_end(line, "\n");
     }
     arena_free(&arena);
@@ -406,7 +403,7 @@ static void events_print_csv(const struct events *events, const struct metric_hi
     struct buffer out = {0};
     struct csv_line line = {.out = &out};
     csv_raw(&line, "event,state,cause,what,commit,commits,kernel,problem,device,log_ratio,low,"
-                   "high,evidence,paired,confirmed");
+                   "high,evidence,paired,confirmed," TAKEN_HEADS);
     csv_end(&line, "\n");
     for (size_t i = 0; i < events->list.count; i++) {
         if (state == EVENT_STATES || events->list.events[i].state == state)
@@ -766,6 +763,10 @@ const struct command command_events = {
         "(later changes undo it, or it is an exact revert itself and makes nothing slower), "
         "withdrawn (it was reported, and is found no more), accepted and "
         "dismissed (a person says so). What was reported stays, with the date of each state.\n\n"
+        "What is told follows HEAD as it is now: an event stands while HEAD's line of first "
+        "parents has its code, or a branch or tag that this line has not taken in. Else it is "
+        "withdrawn, and it is new or confirmed again when its branch is back. So with another "
+        "commit checked out states may differ: check out what the nightly follows.\n\n"
         "With --check it ends with 1 while an event of the code that made a series slower is new "
         "or "
         "confirmed and the newest code still is slower by it, and names those; also while a metric "

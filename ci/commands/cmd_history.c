@@ -145,9 +145,11 @@ static void table_break(const struct history_break *b)
 static void table_known(const struct series_history *s)
 {
     const struct linked_history *l = &s->linked;
+    char noise[32] = "";
+    if (s->stored.count > 1) // one point shows none
+        snprintf(noise, sizeof(noise), "noise %.2f %%, ", 100 * s->sigma);
     if (s->stored.count || !l->links)
-        printf("%zu %s, noise %.2f %%, %s%s", s->stored.count,
-               plural(s->stored.count, "point", "points"), 100 * s->sigma,
+        printf("%zu %s, %s%s%s", s->stored.count, plural(s->stored.count, "point", "points"), noise,
                s->against_model ? "actual / predicted" : "time",
                s->common_mode ? " less the controls" : "");
     else
@@ -439,8 +441,8 @@ static void json_series(struct json *json, const struct series_history *s,
     json_int(json, "points", (int64_t)s->stored.count);
     json_clean(json, "value", s->against_model ? "log actual / predicted" : "log time");
     json_bool(json, "common_mode_removed", s->common_mode);
-    json_number(json, "noise", s->sigma);
-    json_number(json, "correlation", s->correlation);
+    json_number(json, "noise", s->stored.count > 1 ? s->sigma : NAN);
+    json_number(json, "correlation", s->stored.count > 1 ? s->correlation : NAN);
     json_bool(json, "drift", s->drift);
     json_begin(json, "creep", '{');
     json_size(json, "log_ratio", s->told.creeps ? s->told.creep : interval_none);
@@ -762,9 +764,13 @@ static void series_print_table(const struct series_view *view)
         print_row(&table, view, &view->found.changes[i]);
     buffer_print(&out, stdout);
     char *title = plain_line(view->title), *column = plain_line(view->column);
-    printf("%s, column %s: %zu %s (%zu missing), noise %.3g, correlation %.2f: %zu %s%s\n", title,
-           column, view->count, plural(view->count, "value", "values"), view->missing, found->sigma,
-           found->correlation, found->count, plural(found->count, "change", "changes"),
+    char noise[64] = "";
+    if (found->used > 1) // one value shows none
+        snprintf(noise, sizeof(noise), ", noise %.3g, correlation %.2f", found->sigma,
+                 found->correlation);
+    printf("%s, column %s: %zu %s (%zu missing)%s: %zu %s%s\n", title, column, view->count,
+           plural(view->count, "value", "values"), view->missing, noise, found->count,
+           plural(found->count, "change", "changes"),
            !found->drift  ? ""
            : found->count ? " out of a drifting level"
                           : "; the level drifts");
@@ -849,8 +855,8 @@ static void series_print_json(const struct series_view *view)
     json_clean(whole, "column", view->column);
     json_int(whole, "values", (int64_t)view->count);
     json_int(whole, "missing", (int64_t)view->missing);
-    json_number(whole, "noise", figures(found->sigma));
-    json_number(whole, "correlation", figures(found->correlation));
+    json_number(whole, "noise", found->used > 1 ? figures(found->sigma) : NAN);
+    json_number(whole, "correlation", found->used > 1 ? figures(found->correlation) : NAN);
     json_number(whole, "inflation", figures(found->inflation));
     json_bool(whole, "drift", found->drift);
     json_int(whole, "period", (int64_t)found->pattern.period);

@@ -31,7 +31,12 @@ static struct report_event told(const struct event *e, const struct history_set 
                              .log_ratio = event_largest(e)->size.value,
                              .commit = {.summary = "", .author = ""},
                              .commits = e->culprit_count,
-                             .slowdown = event_is_slowdown(e)};
+                             .slowdown = event_is_slowdown(e),
+                             .taken = e->taken};
+    if (e->taken.who) {
+        r.taken.who = arena_strdup(arena, e->taken.who);
+        r.taken.why = arena_strdup(arena, e->taken.why);
+    }
     if (e->culprit_count) {
         r.commit.summary = arena_strdup(arena, e->commits[0].summary);
         r.commit.time_s = e->commits[0].time_s;

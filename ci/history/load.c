@@ -84,7 +84,7 @@ struct met {
 };
 
 // HEAD and its first parents, what any branch or tag has, and which codes are there.
-struct line {
+struct head_line {
     struct commit *items; // newest first
     struct id_index names;
     size_t count;            // 0: there is no repository
@@ -99,7 +99,7 @@ struct line {
 
 struct loading {
     struct store *store;
-    struct line line;
+    struct head_line line;
     struct history_set *set; // with room for all of `entries`
     const struct history_wanted *wanted;
     const struct series_entry *entries; // set->known of them
@@ -458,7 +458,7 @@ enum { LINE_MOST = 4096, LOOKED_AT = 1024 };
 
 static void read_line(struct loading *l)
 {
-    struct line *line = &l->line;
+    struct head_line *line = &l->line;
     const struct repository *repository = l->wanted->repository;
     struct arena *arena = &l->set->arena;
     struct commit at;
@@ -476,7 +476,7 @@ static void read_line(struct loading *l)
 }
 
 // SIZE_MAX: it is not on the line.
-static size_t place_on(const struct line *line, const char *id)
+static size_t place_on(const struct head_line *line, const char *id)
 {
     return id_find(&line->names, id);
 }
@@ -484,7 +484,7 @@ static size_t place_on(const struct line *line, const char *id)
 // Any branch or tag has it. Read once, when it is first asked.
 static bool is_reached(struct loading *l, const char *id)
 {
-    struct line *line = &l->line;
+    struct head_line *line = &l->line;
     const struct commit_selection all = {.range = "ALL"};
     struct commit_list list;
     struct error none;
@@ -504,7 +504,7 @@ static bool is_in_repository(struct loading *l, const char *id, struct arena *sc
 
 // Keeps the runs of the line: a series has now what a run of the line found. A store without such
 // runs has another repository's runs, and all of them count.
-static void keep_line_runs(struct commit_places *places, const struct line *line)
+static void keep_line_runs(struct commit_places *places, const struct head_line *line)
 {
     size_t kept = 0;
     for (size_t i = 0; i < places->run_count; i++) {
@@ -564,7 +564,8 @@ static void go_on(struct stays *s, struct met *m, int64_t code, size_t at)
 }
 
 // Reads the code that each kernel has at the commits of the line, as far as their builds are known.
-static int read_stays(struct line *line, struct store *store, struct arena *keep, struct error *err)
+static int read_stays(struct head_line *line, struct store *store, struct arena *keep,
+                      struct error *err)
 {
     struct stays s = {0};
     struct arena arena = {0};
@@ -589,7 +590,7 @@ static int read_stays(struct line *line, struct store *store, struct arena *keep
 }
 
 // The newest commit of the line of which the kernel's code is known; SIZE_MAX: none is.
-static size_t newest_known(const struct line *line, int64_t kernel)
+static size_t newest_known(const struct head_line *line, int64_t kernel)
 {
     for (size_t k = 0; k < line->met_count; k++) {
         if (line->met[k].kernel == kernel)
@@ -610,7 +611,7 @@ static struct history_commit as_history(const struct commit *commit)
 // So it is with times: what a branch measured counts where the line has its code, and nowhere as
 // long as the line has it not. Of a line that is not known as far as that dates say so.
 
-static bool is_stray(const struct line *line, const struct commit_place *at)
+static bool is_stray(const struct head_line *line, const struct commit_place *at)
 {
     return place_on(line, at->id) == SIZE_MAX &&
            (line->whole || at->time_s > line->items[line->count - 1].time_s);
@@ -618,7 +619,7 @@ static bool is_stray(const struct line *line, const struct commit_place *at)
 
 // The stay that had come by then, else the first that came; of its commits the newest that is no
 // later. Stays of a code are newest first.
-static const struct commit *commit_of(const struct line *line, int64_t code, int64_t time_s)
+static const struct commit *commit_of(const struct head_line *line, int64_t code, int64_t time_s)
 {
     const struct stay *found = NULL;
     for (size_t i = 0; i < line->stay_count; i++) {
@@ -637,8 +638,9 @@ struct strays {
     size_t count, room;
 };
 
-static int place_head(struct strays *out, const struct timed_head *head, const struct line *line,
-                      const struct commit_place *measured, struct store *store, struct error *err)
+static int place_head(struct strays *out, const struct timed_head *head,
+                      const struct head_line *line, const struct commit_place *measured,
+                      struct store *store, struct error *err)
 {
     const struct commit *there = commit_of(line, head->code, measured->time_s);
     struct point_place place = {.series = head->series, .measurement = head->measurement};
@@ -725,7 +727,7 @@ static void tell(struct placing *p, const struct linked_change *c)
 // Further back than the line is known.
 static bool is_behind(struct placing *p, const struct linked_change *c)
 {
-    const struct line *line = &p->all->line;
+    const struct head_line *line = &p->all->line;
     return !line->whole && (!is_in_repository(p->all, c->at.id, p->arena) ||
                             repository_descends(p->all->wanted->repository,
                                                 line->items[line->count - 1].id, c->at.id));
@@ -757,7 +759,7 @@ static int was_run(bool *out, struct store *store, const char *commit, struct er
 }
 
 // The line had the code before it came there.
-static bool was_before(const struct line *line, const struct stay *s)
+static bool was_before(const struct head_line *line, const struct stay *s)
 {
     bool found = false;
     for (size_t i = 0; i < line->stay_count; i++)
@@ -770,7 +772,7 @@ static bool was_before(const struct line *line, const struct stay *s)
 static int tell_on_line(struct placing *p, const struct linked_change *c, size_t *found,
                         int64_t from, int64_t to, size_t newest, struct error *err)
 {
-    const struct line *line = &p->all->line;
+    const struct head_line *line = &p->all->line;
     const bool here = place_on(line, c->at.id) != SIZE_MAX;
     for (size_t i = 0; i < line->stay_count; i++) {
         const struct stay *s = &line->stays[i];
@@ -798,7 +800,7 @@ static int tell_on_line(struct placing *p, const struct linked_change *c, size_t
 
 static int place_change(struct placing *p, const struct linked_change *c, struct error *err)
 {
-    const struct line *line = &p->all->line;
+    const struct head_line *line = &p->all->line;
     const size_t at = place_on(line, c->at.id);
     int64_t kernel, from, to;
     size_t found = 0;
@@ -1082,7 +1084,7 @@ static void hold_codes(struct timed_alone *t, struct linked_change change, int64
 // The code that the line has now, if it has a time; else that of the newest point.
 static int64_t newest_code(const struct timed_alone *t)
 {
-    const struct line *line = &t->l->all->line;
+    const struct head_line *line = &t->l->all->line;
     const size_t newest = newest_known(line, t->told->kernel);
     for (size_t i = 0; newest != SIZE_MAX && i < line->stay_count; i++) {
         if (line->stays[i].last == newest && isfinite(level_of_code(t, line->stays[i].code)))
@@ -1095,7 +1097,7 @@ static int64_t newest_code(const struct timed_alone *t)
 // none.
 static const struct stay *stay_before(const struct timed_alone *t, const struct stay *after)
 {
-    const struct line *line = &t->l->all->line;
+    const struct head_line *line = &t->l->all->line;
     const struct stay *found = NULL;
     for (size_t i = 0; i < line->stay_count; i++) {
         const struct stay *s = &line->stays[i];
@@ -1115,7 +1117,7 @@ static size_t point_from(const struct timed_alone *t, size_t at)
     return i;
 }
 
-static bool has_code(const struct line *line, int64_t code)
+static bool has_code(const struct head_line *line, int64_t code)
 {
     size_t low = 0, high = line->stay_count;
     while (low < high) {
@@ -1130,7 +1132,7 @@ static bool has_code(const struct line *line, int64_t code)
 
 static void hold_stays(struct timed_alone *t, const struct told_alone *told)
 {
-    const struct line *line = &t->l->all->line;
+    const struct head_line *line = &t->l->all->line;
     const int64_t code = told->code;
     const char *was = place_on(line, told->commit) == SIZE_MAX ? told->commit : NULL;
     for (size_t i = 0; i < line->stay_count; i++) {

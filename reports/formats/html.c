@@ -443,6 +443,7 @@ static void write_event(const struct html *html, const struct report_event *e)
     struct markup *m = html->m;
     struct buffer cause = {0};
     open_event_cause(&cause, e);
+    taken_text(&cause, &e->taken);
     page_row_begin(m, NULL);
     page_cell(m, "state", "nowrap", NAN, true);
     page_tag(m,

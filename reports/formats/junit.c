@@ -378,6 +378,7 @@ static void write_event_text(struct buffer *out, const struct report_event *e)
         buffer_printf(out, "since %.10s %s; ", e->commit.id, e->commit.summary);
     buffer_puts(out, "cause ");
     open_event_cause(out, e);
+    taken_text(out, &e->taken);
 }
 
 static void add_events(struct asides *asides, const struct report_events *events)

@@ -294,6 +294,7 @@ static void put_event(struct buffer *out, const struct report_event *e,
 {
     struct buffer cause = {0};
     open_event_cause(&cause, e);
+    taken_text(&cause, &e->taken);
     buffer_printf(out, "| %s %s | ",
                   e->slowdown        ? "🔺"
                   : e->log_ratio > 0 ? "❔"

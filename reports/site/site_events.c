@@ -94,6 +94,8 @@ static void why(struct site_page *p, const struct event *e)
     if (last && last->why && last->why[0] && e->state > EVENT_CONFIRMED)
         markup_elementf(p->m, "span", "muted small", " %s (%s)", last->why,
                         last->who ? last->who : "unknown");
+    if (e->taken.who)
+        site_taken(p, &e->taken);
 }
 
 static void event_row(struct site_page *p, const struct site_event *event)
@@ -142,6 +144,7 @@ static void event_json(struct json *j, const struct site_event *event)
     for (size_t i = 0; i < e->culprit_count; i++)
         json_clean(j, NULL, e->commits[i].id);
     json_end(j, ']');
+    taken_json(j, &e->taken);
     json_end(j, '}');
 }
 
@@ -366,6 +369,7 @@ static void put_entry(struct markup *m, const struct site_map *map, const struct
                   began ? began->id : "unknown",
                   e->culprit_count > 1 ? " or another commit beside it" : "",
                   last && last->why ? last->why : "");
+    taken_text(&text, &e->taken);
     markup_element(m, "summary", NULL, text.bytes);
     markup_end(m);
     buffer_free(&text);
@@ -386,6 +390,7 @@ static void put_metric_entry(struct markup *m, const struct site *site,
     buffer_free(&text);
     buffer_printf(&text, "event %s\nsince: %s%s", e->name, e->at->id,
                   e->commits > 1 ? " or another commit before it" : "");
+    taken_text(&text, &e->taken);
     for (size_t i = 0; i < e->count && i < FEED_LINES; i++)
         buffer_printf(&text, "\n%s", e->changes[i]);
     markup_element(m, "summary", NULL, text.bytes);

@@ -385,8 +385,7 @@ static void write_commit(struct site_page *p, const char *id, const struct event
     }
     buffer_free(&text);
     if (taken) {
-        json_clean(&p->json, "taken_by", taken->who);
-        json_time(&p->json, "taken_s", taken->when_s);
+        taken_json(&p->json, taken);
         site_taken(p, taken);
     } else if (owner && *owner)
         site_person(p, owner, "looks after it");

@@ -309,7 +309,7 @@ static void times_are_of_the_line(const struct world *w)
         on[at] = has[w->commits[at].code] = true;
     for (int i = 0; i < w->count; i++)
         points += on[i] || has[w->commits[i].code] ? w->commits[i].times : 0;
-    char *said = xprintf(": %d %s, noise", points, points == 1 ? "point" : "points");
+    char *said = xprintf(": %d %s", points, points == 1 ? "point, time" : "points, noise");
     plumb_run(&outcome, directory, argv, 0);
     if (!strstr(outcome.output, said)) {
         show(w);

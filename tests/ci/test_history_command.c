@@ -58,6 +58,15 @@ TEST(table_names_the_step_and_what_is_missing)
     assert_non_null(strstr(outcome.output, " -3.8"));
 }
 
+TEST(one_value_has_no_noise)
+{
+    helper_put(directory, "one.csv", "ms\n100\n");
+    EXPECT(0, "one.csv, column ms: 1 value (0 missing): 0 changes\n", "--csv=one.csv");
+    EXPECT(0, "\"noise\":null,\"correlation\":null,", "--csv=one.csv", "--format=json");
+    helper_put(directory, "two.csv", "ms\n100\n101\n");
+    EXPECT(0, "two.csv, column ms: 2 values (0 missing), noise ", "--csv=two.csv");
+}
+
 TEST(csv_has_the_step_in_numbers)
 {
     double before, after, size, low, high, evidence;

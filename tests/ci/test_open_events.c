@@ -97,6 +97,9 @@ TEST(who_takes_a_slowdown_is_named_and_it_stays_open)
     const char *check[] = {"events", "--check", "--store", path, "-C", "here", NULL};
     const char *show[] = {"events", "show", "aaaa", "--store", path, "-C", "here", NULL};
     const char *site[] = {"site", "--store", path, "-C", "here", "--out", "out/site", NULL};
+    const char *csv[] = {"events", "--format", "csv", "--store", path, "-C", "here", NULL};
+    const char *told[] = {"report", "--events", "--store", path, "-C",
+                          "here",   "--out",    "out",     NULL};
     char *here = xprintf("git init -q '%s/here'", folder);
     assert_int_equal(system(here), 0);
     free(here);
@@ -113,4 +116,15 @@ TEST(who_takes_a_slowdown_is_named_and_it_stays_open)
     plumb_run(&outcome, folder, site, 0);
     assert_int_equal(outcome.code, 0);
     expect("site/index.html", "<strong>A</strong> is on it since 20");
+    expect("site/events.html", "<strong>A</strong> is on it since 20");
+    expect("site/feed.xml", "; A &lt;a@b&gt; is on it since 20");
+    plumb_run(&outcome, folder, csv, 0);
+    plumb_said(&outcome, 0, "confirmed,taken_by,taken_s,taken_why\n");
+    plumb_said(&outcome, 0, ",0,1,A <a@b>,");
+    plumb_said(&outcome, 0, ",reverts it\n");
+    plumb_run(&outcome, folder, told, 0);
+    assert_int_equal(outcome.code, 0);
+    expect("junit.xml", "cause kernel; A &lt;a@b&gt; is on it since 20");
+    expect("summary.md", " is on it since 20");
+    expect("index.html", "kernel; A &lt;a@b&gt; is on it since 20");
 }

@@ -364,14 +364,21 @@ static struct report_events events_of(struct run *run)
 {
     struct report_event *items = arena_alloc(&run->arena, 3 * sizeof(*items));
     const char *text = run->count ? run->results[0].kernel : "";
-    items[0] = (struct report_event){
-        "aaaa000000", EVENT_CONFIRMED, ATTRIBUTION_KERNEL, NULL, text, 0.02, run->head, 1, true};
+    items[0] = (struct report_event){.name = "aaaa000000",
+                                     .state = EVENT_CONFIRMED,
+                                     .cause = ATTRIBUTION_KERNEL,
+                                     .sentence = text,
+                                     .log_ratio = 0.02,
+                                     .commit = run->head,
+                                     .commits = 1,
+                                     .slowdown = true};
     items[1] = items[2] = items[0];
     items[1].state = EVENT_NEW;
     items[1].slowdown = items[2].slowdown = false;
     items[1].cause = ATTRIBUTION_ENVIRONMENT;
     items[1].name = items[1].what = run->head.summary;
     items[1].commits = 5;
+    items[1].taken = (struct event_taken){text, run->head.summary, run->head.time_s};
     items[2].log_ratio = -0.02;
     return (struct report_events){true, items, run->count ? 3 : 0};
 }
