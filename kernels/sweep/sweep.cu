@@ -706,10 +706,7 @@ static void time_problem(field &f, const std::vector<plumb_form_kernel> &kernels
                plain = problem_is_plain(&p) && p.epilogue == EPILOGUE_NONE;
     std::vector<sweep_arm> fast, exact;
     if (plain)
-        fast = best_blas(f, true,
-                         fp8                     ? "cublaslt-fast"
-                         : p.layout == LAYOUT_NN ? "cublaslt-nn"
-                                                 : "cublaslt");
+        fast = best_blas(f, true, fp8 ? "cublaslt-fast" : "cublaslt");
     if (fp8 && plain)
         exact = best_blas(f, false, "cublaslt-exact");
     std::vector<sweep_arm> arms = fast;
@@ -740,8 +737,8 @@ static problem scaled(problem p)
     return p;
 }
 
-// The problems of size m x n x k that these kernels do: every type and layout, once each. A kernel
-// is asked for layout TN, or for NN, a dual GEMM or block scales when it does that alone.
+// The problems of size m x n x k that these kernels do: every type, once each. A kernel is asked
+// for a plain product, or for a dual GEMM or block scales when it does that alone.
 static std::vector<problem> problems_of(const std::vector<plumb_form_kernel> &kernels, long m,
                                         long n, long k, bool typed)
 {
@@ -749,11 +746,8 @@ static std::vector<problem> problems_of(const std::vector<plumb_form_kernel> &ke
     for (const plumb_form_kernel &kernel : kernels) {
         problem p = product(m, n, k, (dtype)kernel.kernel.traits.in_type,
                             (dtype)kernel.kernel.traits.out_type);
-        p.layout = LAYOUT_NN;
         if (typed && !is_typed(kernel))
             continue;
-        if (!supports(kernel, p))
-            p.layout = LAYOUT_TN;
         if (!supports(kernel, p))
             p.epilogue = EPILOGUE_DUAL_SILU;
         if (!supports(kernel, p))

@@ -4,7 +4,7 @@
 // slabs of FP32 without TMA, writing accumulators straight to C, and the ABI around a kernel.
 //
 // All rungs compute C (m x n) = A (m x k) * B (n x k)^T, both operands K-major (TN), as wgmma needs
-// for TF32; persistent/tf32_nn.cu brings the other layout into this one.
+// for TF32.
 #ifndef PLUMB_GEMM_LADDER_LADDER_CUH
 #define PLUMB_GEMM_LADDER_LADDER_CUH
 
