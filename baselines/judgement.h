@@ -305,8 +305,8 @@ int store_save_kept_links(struct store *store, const struct series *series,
 
 // ---- links judged a second time ----
 
-// How far the stream of all links was gone through, and which discoveries it gave. The store knows
-// no more about it.
+// How far the stream of all links was tested, and which changes were discovered in it. `maker`
+// names the rules by which that was done; the store keeps the word and does not read it.
 enum { KEPT_TESTS_MAKER = 33 };
 
 struct kept_test {

@@ -522,7 +522,8 @@ int store_load_events(struct stored_event **out, size_t *count, struct store *st
 // Adds it (and sets its key), or replaces the changes and the culprit of one that is there. Entries
 // are left as they are.
 int store_save_event(struct store *store, struct stored_event *event, struct error *err);
-// States new, confirmed, fixed and withdrawn. The same entry is added once.
+// Adds what the program itself says of an event: that it is new, confirmed, fixed or withdrawn. An
+// entry that is there already is not added again.
 int store_add_event_entry(struct store *store, int64_t event, const struct event_entry *entry,
                           struct error *err);
 

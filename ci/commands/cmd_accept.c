@@ -3,7 +3,7 @@
 // plumb accept: writes accepted changes of baseline as epochs into a file of the repository, where
 // a pull request shows them to a reviewer. Nothing else is changed; the store is only read.
 #include "ci/command.h"
-#include "ci/gate/metrics.h"
+#include "ci/gate/conclude.h"
 #include "ci/gate/mixes.h"
 #include "ci/settings/context.h"
 #include "ci/settings/epochs.h"

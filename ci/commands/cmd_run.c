@@ -5,8 +5,8 @@
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "ci/gate/conclude.h"
-#include "ci/gate/known.h"
 #include "ci/gate/pipeline.h"
+#include "ci/gate/task_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "ci/gate/conclude.h"
-#include "ci/gate/known.h"
+#include "ci/gate/task_list.h"
 #include "ci/settings/progress.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 // decides nothing; the verdicts are made before.
 #include "ci/commands/output.h"
 
-#include "ci/gate/known.h"
+#include "ci/gate/task_list.h"
 #include "ci/history/load.h"
 #include "ci/settings/context.h"
 #include "ci/settings/progress.h"

@@ -5,7 +5,7 @@
 #ifndef PLUMB_OUTPUT_H
 #define PLUMB_OUTPUT_H
 
-#include "ci/gate/known.h"
+#include "ci/gate/task_list.h"
 #include "ci/settings/context.h"
 #include "model/record/record.h"
 #include "reports/report.h"
@@ -92,11 +92,11 @@ void output_plan(struct answer *answer, const struct run *run, const bool *compa
 
 // ==== a record's launches, for people ====
 
-// Prints a record: problem, workspace, and each launch with its arguments.
 // Makes one line of text that a program or a file of a stranger brought, with nothing in it that a
 // terminal obeys. Caller frees.
 char *launch_clean(const char *text) __attribute__((returns_nonnull));
 
+// Prints a record: problem, workspace, and each launch with its arguments.
 void launch_print_all(const struct record *record);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "ci/gate/built.h"
 #include "ci/gate/measuring.h"
-#include "ci/gate/metrics.h"
 #include "ci/gate/mixes.h"
 #include "ci/gate/part.h"
 #include "ci/settings/policy.h"

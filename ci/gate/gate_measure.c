@@ -2,7 +2,6 @@
 //
 // The measuring of gates and comparisons, from their tasks: what needs no pairs is settled, the
 // rest becomes duets, and every result is stored when it is known.
-#include "ci/gate/gate_measure.h"
 
 #include "ci/gate/duets.h"
 #include "ci/gate/explain.h"

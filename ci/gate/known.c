@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whether a commit is measured already, from the store alone: nothing is built for it.
-#include "ci/gate/known.h"
+#include "ci/gate/task_list.h"
 
 #include "model/history/event.h"
 

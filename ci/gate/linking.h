@@ -27,8 +27,8 @@ struct linking {
 // Whether new codes are linked with earlier ones: history is made of links, not of times alone.
 bool linking_links(const struct context_device *device, const struct context *context);
 
-// Whether a change that only absolute times show counts no more than as a reason to measure a link:
-// so it is on a host, unless the policy says whether codes are linked.
+// Whether a change that only absolute times show is no verdict, but a reason to measure a link.
+// This holds for the series of a host, unless the policy says whether codes are linked.
 bool linking_confirms(const struct run *run, const struct result *r, const struct context *context);
 // Whether times call a result slower or faster than the other code before. Needs the history.
 bool linking_alarms(const struct run *run, const struct result *r, const struct context *context);
@@ -90,8 +90,9 @@ int accepting_read(struct epoch_list *out, const struct context *context, const 
 void accepting_apply(struct run *run, const struct epoch_list *epochs,
                      const struct policy_gate *gate);
 
-// The same of one series of a plain run, which is slower than `base`, by their link or by times
-// alone: by the epochs that came since. None did where the repository has that commit no more.
+// Turns the verdict of one series of a plain run into "accepted" by the epochs that came after
+// `base`. The series is slower than `base`, by their link or by times alone. No epoch came after it
+// where the repository no longer has that commit.
 void accepting_slower(struct run *run, struct result *r, const struct commit *base,
                       const struct context *context);
 

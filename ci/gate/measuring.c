@@ -5,7 +5,6 @@
 // rule. A kernel that fails is a result; only a lost device or a full disk is an error.
 #include "ci/gate/measuring.h"
 
-#include "ci/gate/known.h"
 #include "ci/gate/task_list.h"
 #include "model/base.h"
 #include "model/gate/gate.h"

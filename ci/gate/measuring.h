@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measuring a task with the bench child, alone; gate_measure.h measures many with their
-// baselines. A kernel that is wrong, hangs or crashes is data in its result; -1 is kept for a
-// device that disappears or a disk that is full.
+// Measuring tasks with the bench child: one alone, the tasks of a plain run, and those of a gate
+// with their baselines. A kernel that is wrong, hangs or crashes is data in its result; -1 is kept
+// for a device that disappears or a disk that is full.
 #ifndef PLUMB_MEASURING_H
 #define PLUMB_MEASURING_H
 
-#include "ci/gate/known.h"
 #include "ci/gate/task_list.h"
 #include "model/gate/gate.h"
 
@@ -118,11 +117,56 @@ double pace_expect(const struct pace *pace, double size);
 // usual rate. Only what sizes are to each other matters.
 int pace_size(double *out, const struct task *task, struct context *context, struct error *err);
 
-// ---- one commit alone, where a gate has pairs (gate_measure.h) ----
+// ---- one commit alone, where a gate has pairs ----
 
 // Fills the head's measurements of the tasks. What an interrupted run has measured is taken
 // from it, and what the store knows of the same code too, but for what is wanted again.
 int solo_measure(struct run *run, const struct task_list *tasks, struct measuring *measuring,
                  enum anew anew, struct error *err);
+
+// ==== the pairs of a gate ====
+//
+// The measuring of a gate: each task's base and head side by side, all together, with a few builds
+// against themselves among them. What needs no pairs (the same code, a new kernel, a resumed run's
+// results) is done first. Every result is stored as soon as it is known.
+
+// Verdicts of A/A series, policy.gate.self_test of them or as many as can be measured; in the run's
+// arena.
+struct gate_self {
+    struct verdict *verdicts;
+    size_t count;
+};
+
+// Fills the results of the tasks. A series chosen for the self test whose kernel turns out
+// not to do its problem is replaced by another.
+int gate_measure(struct gate_self *self, struct run *run, const struct task_list *tasks,
+                 struct measuring *measuring, struct error *err);
+
+// gate_measure() for the tasks of several comparisons, each of a run of its own, all side by side,
+// without a self test.
+int compare_measure(const struct task_list *lists, size_t count, struct measuring *measuring,
+                    struct error *err);
+
+// ---- self tests ----
+//
+// A self test plays pairs of a build with itself, among the gate's others and in their processes. A
+// difference between the two is chance, or the machine's doing, so a run that tells such a pair
+// apart is void.
+//
+// Compared series come first. A verdict hangs on them alone, they are timed here in the way that is
+// to be tested (same device, same kernel, records or libraries), and whoever opens one again finds
+// its record made, its libraries loaded and, for a plain problem, its reference computed. When they
+// are not enough, other series on the same devices are taken, cheapest references first: that of
+// 4096x4096x7168 with block scales takes longer than a whole gate of small series.
+
+// Fills `order`, which has room for all tasks, with tasks that a self test may take, and returns
+// their number. `compared` are the tasks that are to be measured as pairs now, in their order; the
+// first `wanted` of `order` are spread over them.
+size_t self_tests_order(struct task **order, const struct task_list *tasks,
+                        struct task *const *compared, size_t compared_count, size_t wanted);
+
+// The build that meets itself in the task's self test: the base, because it is known to work more
+// often.
+enum sample_role self_tests_role(const struct task *task);
 
 #endif

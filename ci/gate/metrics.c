@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Gathers the figures of both sides, holds them against each other, and says so in a sentence.
-#include "ci/gate/metrics.h"
+#include "ci/gate/conclude.h"
 
 #include "ci/gate/linking.h"
 #include "ci/settings/metric.h"

@@ -4,8 +4,8 @@
 #ifndef PLUMB_PIPELINE_H
 #define PLUMB_PIPELINE_H
 
-#include "ci/gate/known.h"
 #include "ci/gate/part.h"
+#include "ci/gate/task_list.h"
 
 // Measures base and head side by side, or a part of their series. Fills `run`, also when kernels
 // are broken; saves it unless it is a dry run. Needs context_policy, _store, _builder and _devices.
@@ -40,8 +40,8 @@ int pipeline_measure(struct measured *out, struct context *context, const struct
 // Measures the new codes of all these commits, oldest first, side by side with earlier codes
 // (linking.h). Links made before an interruption are not measured again.
 int pipeline_link(struct measured *list, size_t count, struct context *context, struct error *err);
-// Finds doubtful links with marks, among compared series that were kept as links, that stand alone
-// between their two codes. *count may be 0. In the arena. pipeline_link() asks it.
+// Finds links that pipeline_link() measures once more. They are links with marks among the compared
+// series, in doubt, and the only ones between their two codes. *count may be 0. In the arena.
 int linking_doubts(struct commit_comparison **out, size_t *count,
                    const struct commit_comparison *what, size_t what_count, struct context *context,
                    struct arena *arena, struct error *err);

@@ -7,9 +7,9 @@
 
 #include "baselines/store.h"
 #include "ci/gate/conclude.h"
-#include "ci/gate/gate_measure.h"
 #include "ci/gate/judge.h"
 #include "ci/gate/linking.h"
+#include "ci/gate/measuring.h"
 #include "ci/gate/task_list.h"
 #include "model/history/levels.h"
 

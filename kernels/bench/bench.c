@@ -7,7 +7,6 @@
 
 #include "kernels/bench/arm.h"
 #include "kernels/bench/module.h"
-#include "kernels/bench/references.h"
 #include "kernels/bench/series.h"
 #include "kernels/device/call.h"
 #include "kernels/device/check.h"

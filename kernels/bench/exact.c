@@ -4,7 +4,7 @@
 // says is copied to memory that no library can reach.
 #include "kernels/bench/series_parts.h"
 
-#include "kernels/bench/references.h"
+#include "kernels/bench/series.h"
 #include "kernels/device/check.h"
 #include "kernels/device/form.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The list of this process's references; a process has one device.
-#include "kernels/bench/references.h"
+#include "kernels/bench/series.h"
 
 #include <stdlib.h>
 

@@ -247,9 +247,8 @@ struct interval gate_series_interval(const struct gate_series *series);
 // before. `now` is what gate_series_decide() said.
 double gate_outlook(const struct gate_series *series, const struct gate_decision *now);
 
-// The work that a series still takes until it is over, decided or not: pairs in this process and in
-// all further ones, and how many of those start. The mean over what its pairs so far let one
-// expect.
+// The work that a series is expected to take, by its pairs so far, until it is over, decided or
+// not: pairs in this process and in all further ones, and how many further ones start.
 struct gate_left {
     double pairs, processes;
 };

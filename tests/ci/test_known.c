@@ -2,7 +2,7 @@
 //
 // What is measured though it is known: nothing, all of it, or a device's controls, and all of a
 // device that has few of them.
-#include "ci/gate/known.h"
+#include "ci/gate/task_list.h"
 #include "model/result.h"
 #include "tests/helpers/test.h"
 

@@ -6,7 +6,6 @@
 // the times are told (tests/helpers/told_time.h).
 #include "baselines/store.h"
 #include "ci/gate/conclude.h"
-#include "ci/gate/metrics.h"
 #include "ci/history/load.h"
 #include "ci/settings/metric.h"
 #include "tests/helpers/helper_files.h"

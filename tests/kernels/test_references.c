@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The references of a process, with a device that counts what it computes.
-#include "kernels/bench/references.h"
+#include "kernels/bench/series.h"
 #include "tests/helpers/test.h"
 
 struct reference {
