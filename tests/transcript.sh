@@ -8,10 +8,10 @@
 #   ...235.4...                              what is answered on both streams: "..." is any text
 #   [3]                                      and its exit code, where that is not 0
 #
-# What is typed under "== before each" is typed before each test. Lines that begin with "#", and text
+# What is typed under "== before each" is typed before each test. Lines that begin with "# ", and text
 # above the first "==", are for readers. $BIN is the folder of the programs, which $PATH has, and
 # $SOURCE that of the sources. A test is skipped, aloud, where something is missing that it needs:
-# CUPTI (a library of plumb capture was built) or sandbox (bwrap works).
+# CUPTI (a library of plumb capture was built), nvcc, or sandbox (bwrap works).
 set -eu
 here=$(dirname "$(realpath "$0")")
 page=$(realpath "$1") name=transcript_$(basename "$1" .txt)
@@ -26,6 +26,7 @@ unset GITHUB_ACTIONS GITHUB_STEP_SUMMARY
 missing() { # NEED: says why it is missing, if it is
     case $1 in
     CUPTI) [ -r "$BIN/plumb_capture.so" ] || echo "its headers were not here when this was built" ;;
+    nvcc) [ -x /usr/local/cuda/bin/nvcc ] || echo "there is no nvcc" ;;
     sandbox) bwrap --unshare-all --ro-bind / / true 2>&1 || echo "bwrap does not work here" ;;
     *) echo "no word of transcript.sh" ;;
     esac
@@ -34,7 +35,7 @@ missing() { # NEED: says why it is missing, if it is
 # A folder NN per test: title, needs, and per command MMM.typed and MMM.said.
 awk -v folder="$folder" '
 function close_all() { if (typed) close(typed); if (said) close(said); typed = said = blank = "" }
-/^#/ { next }
+/^# / { next }
 /^== / {
     close_all()
     at = 0

@@ -92,6 +92,19 @@ TEST(scripts_refuse_words_that_they_do_not_have)
     }
 }
 
+TEST(a_requirement_that_nothing_has_is_refused)
+{
+    static const char *const words[] = {"sandbox", "browser", "axe",   "nvcc",
+                                        "CUPTI",   "quiet",   "format"};
+    for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
+        // Refused for the word behind it, and not for this one.
+        char *script = xprintf("PLUMB_TEST_REQUIRE=%s,sandbx sh ci/test", words[i]);
+        assert_int_equal(shell(script), 4);
+        assert_non_null(strstr(said, "nothing here needs \"sandbx\""));
+        free(script);
+    }
+}
+
 // The test that this program is, started by a user whose git does all that it can.
 TEST(what_the_users_git_is_told_changes_no_test)
 {
