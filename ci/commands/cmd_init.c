@@ -125,15 +125,13 @@ static int choose_form(struct init *init, struct error *err)
                      asked);
 }
 
-// Launchers know their kernels' grids; so a kernel that one launches needs no shim, and others come
-// in where their grid is known, or where there is no launcher at all.
+// Launchers know their kernels' grids; so kernels come in where there is no launcher at all.
 static bool is_wanted(const struct init *init, const struct signature *s)
 {
     if (init->form == FORM_HOST)
         return s->callee == CALLEE_HOST;
     return s->callee == CALLEE_LAUNCHER ||
-           (s->callee == CALLEE_KERNEL && !s->covered &&
-            (shim_has_grid(s) || !count_of(init, CALLEE_LAUNCHER, true)));
+           (s->callee == CALLEE_KERNEL && !s->covered && !count_of(init, CALLEE_LAUNCHER, true));
 }
 
 // Would be a kernel of its form, had it been understood: of a launcher that is not, the kernel may
@@ -374,7 +372,7 @@ struct checking {
 static size_t ways(struct call out[TRIES_MOST], const struct tried_shim *c)
 {
     static const char *const layouts[] = {"NN", "TN", "NT", "TT"};
-    const bool own = shim_has_grid(c->s), guess = c->s->callee == CALLEE_KERNEL && !own;
+    const bool guess = c->s->callee == CALLEE_KERNEL;
     const size_t layout_count = guess ? 2 : ARRAY_COUNT(layouts);
     const size_t each = (guess ? SHIM_GRIDS : 1) * layout_count * 2;
     for (size_t i = 0; i < 2 * each; i++)
@@ -382,7 +380,7 @@ static size_t ways(struct call out[TRIES_MOST], const struct tried_shim *c)
                                .columns = i % 2,
                                .clear = i >= each,
                                .square = c->s->square,
-                               .grid = own ? SHIM_OWN_GRID : i % each / (2 * layout_count)};
+                               .grid = i % each / (2 * layout_count)};
     return 2 * each;
 }
 
@@ -729,7 +727,8 @@ static void tell_check(const struct init *init)
     }
     if (off)
         printf("A shim that is not right ends in .off: call the function in it as your code does, "
-               "and rename it. A header that is not found needs its folder: -I in build.command, "
+               "and rename it; or, where a program launches it, `plumb capture` needs none. A "
+               "header that is not found needs its folder: -I in build.command, "
                "and an `input =` line.\n");
     if (init->unrecorded)
         printf("What is timed with its host code cannot be recorded: %s.\n", init->unrecorded);
@@ -968,8 +967,8 @@ const struct command command_init = {
         "It reads HEAD's .cu, .cuh and .c files and writes a shim for each function whose "
         "parameters it understands: m, n, k; a, b, c; alpha, beta; lda, ldb, ldc; a stream. "
         "Launchers come before kernels. Where it understands none it writes a first kernel. Each "
-        "shim is built in every layout, and for a kernel with the grid that the sources launch it "
-        "with, or in every usual one, and where the device is, all are launched until one is "
+        "shim is built in every layout, and for a kernel without a launcher in every usual grid, "
+        "and where the device is, all are launched until one is "
         "right: that is kept, and what never is lies "
         "beside as NAME.off. Flags and folders of headers come from the CMakeLists.txt, Makefile "
         "or compile_commands.json of HEAD. "

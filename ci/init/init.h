@@ -47,17 +47,13 @@ enum argument {
 
 enum { PARAMETERS_MAX = 16 };
 
-// How a source launches a kernel: expressions of C++, of numbers and of what the kernel is given,
-// `$a` for the first of it, `$b` for the second, and so on.
+// A launch of a kernel in a source.
 struct launch {
     const char *kernel, *file;
-    bool templated;                    // it names a template's arguments,
-    const char *numbers;               // which are these, or NULL: they are not read
-    const char *grid, *block, *shared; // each NULL: it is not read
-    size_t given;                      // with how many arguments
-    const char *at;                    // in the plain text, while that is there
-    size_t by;                         // the launcher that is understood, which launches it; 0:
-                                       // none, else its place among the functions, and 1
+    const char *arguments; // of a template, as they are written; NULL: it is none
+    const char *at;        // in the plain text, while that is there
+    size_t by;             // the launcher that is understood, which launches it; 0: none, else its
+                           // place among the functions, and 1
 };
 
 struct launch_list {
@@ -88,7 +84,6 @@ struct signature {
     size_t count;
     const char *in_type, *out_type;       // as in PLUMB_FP32, without PLUMB_
     const char *in_spelled, *out_spelled; // as in the source
-    const struct launch *launch;          // of CALLEE_KERNEL: how its sources launch it, or NULL
     bool covered;                         // a launcher that is understood launches it
     bool square;                          // it is given one size, for m, n and k
     bool product;                         // its name says that it multiplies matrices
@@ -219,11 +214,9 @@ struct call {
     bool columns;
     bool clear;  // C is set to 0 before, for the function reads it
     bool square; // it is right where m = n = k alone
-    size_t grid; // < SHIM_GRIDS, or SHIM_OWN_GRID; of CALLEE_KERNEL alone
+    size_t grid; // < SHIM_GRIDS; of CALLEE_KERNEL alone
 };
-enum { SHIM_GRIDS = 42, SHIM_OWN_GRID = SHIM_GRIDS }; // that of the signature's launch
-// Whether the sources say with which grid and block the kernel is launched.
-bool shim_has_grid(const struct signature *signature);
+enum { SHIM_GRIDS = 42 };
 struct call shim_call(enum form form, const struct signature *signature);
 // The call in words: "as column-major, launched with blocks of 16x16 for 16x16 of C".
 const char *shim_call_words(const struct signature *signature, const struct call *call,

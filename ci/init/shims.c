@@ -112,36 +112,12 @@ static const struct {
                            {512, 1, 128, 128}, {8, 32, 32, 32},    {32, 8, 32, 32},
                            {32, 1, 16, 16},    {256, 1, 16, 16},   {8, 8, 8, 8}};
 
-// Whether all that the expression takes of the kernel's arguments is sizes; any: it takes some.
-static bool is_of_sizes(const struct signature *s, const char *expression, bool *any)
-{
-    for (const char *at = expression; (at = strchr(at, '$')); at++) {
-        const size_t i = (size_t)(at[1] - 'a');
-        const enum argument a = i < s->count ? s->arguments[i] : ARG_A;
-        if (a != ARG_M && a != ARG_N && a != ARG_K && a != ARG_LDA && a != ARG_LDB && a != ARG_LDC)
-            return false;
-        *any = true;
-    }
-    return true;
-}
-
-bool shim_has_grid(const struct signature *s)
-{
-    const struct launch *l = s->callee == CALLEE_KERNEL ? s->launch : NULL;
-    bool any = false, ignored;
-    return l && l->grid && l->block && l->shared && l->given <= s->count &&
-           is_of_sizes(s, l->grid, &any) && is_of_sizes(s, l->block, &ignored) &&
-           is_of_sizes(s, l->shared, &ignored) && any; // else it is of one problem alone
-}
-
-// Where nothing is tried the grid is what the sources say, or the first: one thread for each
-// element of C.
+// Where nothing is tried the grid is the first: one thread for each element of C.
 struct call shim_call(enum form form, const struct signature *s)
 {
     return (struct call){.layout = form == FORM_CUDA_TN ? "TN" : "NN",
                          .columns = form == FORM_CUDA_COLUMN,
-                         .square = s->square,
-                         .grid = shim_has_grid(s) ? SHIM_OWN_GRID : 0};
+                         .square = s->square};
 }
 
 const char *shim_call_words(const struct signature *s, const struct call *call, struct arena *arena)
@@ -153,9 +129,7 @@ const char *shim_call_words(const struct signature *s, const struct call *call, 
     const char *words = arena_printf(arena, "%s%s", call->columns ? ", as column-major" : "",
                                      turned[a_turned][b_turned]);
     const size_t g = call->grid / 2;
-    if (s->callee == CALLEE_KERNEL && call->grid == SHIM_OWN_GRID)
-        words = arena_printf(arena, "%s, as %.120s launches it", words, s->launch->file);
-    else if (s->callee == CALLEE_KERNEL)
+    if (s->callee == CALLEE_KERNEL)
         words = arena_printf(arena, "%s, in blocks of %ux%u for %ux%u of C%s", words, grids[g].x,
                              grids[g].y, grids[g].tile_x, grids[g].tile_y,
                              call->grid % 2 ? ", x along m" : "");
@@ -195,51 +169,12 @@ static bool takes(const struct signature *s, enum argument argument)
     return false;
 }
 
-// An expression of a launch, with the values of its names.
-static void add_expression(struct buffer *out, const struct signature *s, const struct call *call,
-                           const char *expression)
-{
-    for (const char *at = expression; *at; at++) {
-        if (*at == '$')
-            buffer_puts(out, value_of(s->arguments[*++at - 'a'], call));
-        else
-            buffer_add(out, at, 1);
-    }
-}
-
-static bool has_shared(const struct signature *s, const struct call *call)
-{
-    return call->grid == SHIM_OWN_GRID && strcmp(s->launch->shared, "0") != 0;
-}
-
-static void add_own_grid(struct buffer *out, const struct signature *s, const struct call *call)
-{
-    const struct launch *launch = s->launch;
-    buffer_printf(out, "    // As %s launches it.\n    const dim3 block(", launch->file);
-    add_expression(out, s, call, launch->block);
-    buffer_puts(out, ");\n    const dim3 grid(");
-    add_expression(out, s, call, launch->grid);
-    buffer_puts(out, ");\n");
-    if (!has_shared(s, call))
-        return;
-    buffer_puts(out, "    const size_t shared = ");
-    add_expression(out, s, call, launch->shared);
-    buffer_printf(out,
-                  ";\n    cudaFuncSetAttribute(%s, cudaFuncAttributeMaxDynamicSharedMemorySize, "
-                  "(int)shared);\n",
-                  s->name);
-}
-
-static void add_grid(struct buffer *out, const struct signature *s, const struct call *call)
+static void add_grid(struct buffer *out, const struct call *call)
 {
     const size_t g = call->grid / 2;
     const bool x_is_m = call->grid % 2;
     const char *x = x_is_m == call->columns ? "p->n" : "p->m";
     const char *y = x_is_m == call->columns ? "p->m" : "p->n";
-    if (call->grid == SHIM_OWN_GRID) {
-        add_own_grid(out, s, call);
-        return;
-    }
     buffer_printf(out,
                   "    // A guess: a block makes %u by %u elements of C. Say it as your own code "
                   "launches it.\n    const dim3 block(%u, %u);\n"
@@ -252,8 +187,7 @@ static void add_call(struct buffer *out, const struct signature *s, const struct
 {
     buffer_printf(out, "    %s", s->name);
     if (s->callee == CALLEE_KERNEL)
-        buffer_printf(out, "<<<grid, block, %s, (cudaStream_t)stream>>>",
-                      has_shared(s, call) ? "shared" : "0");
+        buffer_puts(out, "<<<grid, block, 0, (cudaStream_t)stream>>>");
     buffer_puts(out, "(\n        ");
     for (size_t i = 0; i < s->count; i++) {
         const enum argument argument = s->arguments[i];
@@ -289,7 +223,7 @@ static void add_body(struct buffer *out, const struct signature *s, const struct
                       s->out_spelled);
     }
     if (s->callee == CALLEE_KERNEL)
-        add_grid(out, s, call);
+        add_grid(out, call);
     add_call(out, s, call);
     buffer_puts(out, host ? "    return 0;\n" : "    return (int)cudaGetLastError();\n");
 }

@@ -110,9 +110,7 @@ TEST(templates_and_names_of_types_are_seen_through)
         {"template <int BM = 64, int BN = 64>\n__global__ void g", "typedef float T;\n", "g<>",
          "FP32", "float"},
         {"#define T float\ntemplate <const int BM, const int BN> __global__ void g",
-         "int main() { const int M = 96; int BNN = 1, BN = 32; dim3 grid(1); g<M, BN><<<grid, "
-         "4>>>(1); }\n",
-         "g<96, 32>", "FP32", "float"},
+         "int main() { dim3 grid(1); g<96, 32><<<grid, 4>>>(1); }\n", "g<96, 32>", "FP32", "float"},
         {"#define T double // of all\n__global__ void g", "", "g", "FP64", "double"},
         {"using element = __half;\nusing T = element;\n__global__ void g", "", "g", "FP16",
          "__half"},
@@ -205,29 +203,24 @@ TEST(the_source_that_defines_a_function_is_found)
         assert_null(sources_defining(&sources, none[i], ".cu"));
 }
 
-TEST(a_kernel_is_launched_as_any_source_launches_it)
+TEST(a_template_is_given_what_a_launch_gives_it)
 {
     static const char kernels[] =
         "template <int BM> __global__ void tiled(int m, int n, int k, float *a, float *b, float "
-        "*c) {}\n__global__ void plain(int m, int n, int k, float *a, float *b, float *c) {}\n"
-        "__global__ void never(int m, int n, int k, float *a, float *b, float *c) {}\n"
-        "__global__ void said(int m, int n, int k, float *a, float *b, float *c) {}\n";
+        "*c) {}\ntemplate <int BM> __global__ void named(int m, int n, int k, float *a, float *b, "
+        "float *c) {}\n";
     static const struct source_text sources[] = {
         {"kernels.cuh", kernels},
-        {"main.cu", "#define TILE 64\nvoid run() { plain<<<1, 32>>>(m, n, k, a, b, c);\n"
-                    "plain<<<n / 32, 32>>>(m, n, k, a, b, c);\n"
-                    "// plain<<<n / 8, 8>>>(m, n, k, a, b, c);\n// dim3 grid(n / 16);\n"
-                    "    // said<<<grid, 16>>>(m, n, k, a, b, c); // taken out for now\n"
-                    "tiled<TILE><<<m / TILE, 2 * TILE>>>(m, n, k, a, b, c); }"}};
+        {"main.cu", "void run() { // tiled<8><<<m, 8>>>(m, n, k, a, b, c);\n"
+                    "tiled<64><<<m / 64, 128>>>(m, n, k, a, b, c);\n"
+                    "const int W = 4; named<W><<<m / 64, 128>>>(m, n, k, a, b, c); }"}};
     struct signature_list list = {0};
     signatures_find(&list, sources, 2, &arena);
-    assert_int_equal(list.count, 5); // with run()
+    assert_int_equal(list.count, 3); // with run()
     assert_string_equal(list.items[0].name, "tiled<64>");
-    assert_string_equal(list.items[0].launch->grid, "(unsigned)($a / 64)");
-    assert_string_equal(list.items[0].launch->file, "main.cu");
-    assert_string_equal(list.items[1].launch->block, "32");
-    assert_null(list.items[2].launch);
-    assert_string_equal(list.items[3].launch->grid, "(unsigned)($b / 16)"); // in a comment
+    assert_true(list.items[0].understood);
+    assert_false(list.items[1].understood); // no number stands there
+    assert_non_null(strstr(list.items[1].why, "a template"));
 }
 
 // What a launcher launches gets no shim of its own, and its source is compiled with the launcher's.
