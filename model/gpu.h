@@ -74,6 +74,7 @@ struct gpu {
     const char *summary; // one line
     const char *match;   // substring of the driver's device name that selects it, or NULL
     const char *judged;  // on which times `hopper` was held to it, with which error; NULL: on none
+    bool fitted;         // `hopper` has its constants from times of it
 #define X(figure_name, unit) struct figure figure_name;
     GPU_FIGURES(X)
 #undef X

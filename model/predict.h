@@ -15,6 +15,7 @@ struct predict_input {
     double clock_hz;    // observed clock; 0: the profile's (or the model's power-limited one)
     double l2_hit_rate; // seed 0's knob, 0..1
     bool warm;          // the same launch came just before: L2 holds what it can; else cold
+    bool early;         // in a stream a launch begins under the one before (programmatic launch)
     uint32_t launches_together; // that one sample timed back to back; 0, 1: each had its own events
 };
 

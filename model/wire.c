@@ -210,7 +210,7 @@ int wire_traits(struct traits *out, const struct wire_record *record, struct err
         read_dtype(&traits.acc, record, "acc", err))
         return -1;
 #define X(name)                                                                                    \
-    if (wire_int(&value, record, #name, -1, INT32_MAX, err))                                       \
+    if (wire_int(&value, record, #name, SPLIT_SPREAD, INT32_MAX, err))                             \
         return -1;                                                                                 \
     traits.name = (int32_t)value;
     TRAITS(X)

@@ -42,13 +42,13 @@ static bool is_clock(double hz)
 // ---- columns that are nearly one of those that are read ----
 
 static const char *const read_columns[] = {
-    "problem",   "in_dtype",   "in_type",       "out_dtype",     "sf_dtype",   "sf_vec_size",
-    "layout",    "batch",      "epilogue",      "cta_m",         "cta_n",      "cta_k",
-    "cluster_m", "cluster_n",  "stages",        "threads",       "persistent", "raster",
-    "registers", "smem_bytes", "raster_group",  "blocks_per_sm", "split_k",    "overlap",
-    "promote_k", "multiply",   "l2_hit_rate",   "clock_mhz",     "regime",     "warm",
-    "launch",    "kernel",     "measured_us",   "runtime_us",    "a_major",    "b_major",
-    "c_major",   "acc_dtype",  "timed_together"};
+    "problem",   "in_dtype",   "in_type",        "out_dtype",     "sf_dtype",   "sf_vec_size",
+    "layout",    "batch",      "epilogue",       "cta_m",         "cta_n",      "cta_k",
+    "cluster_m", "cluster_n",  "stages",         "threads",       "persistent", "raster",
+    "registers", "smem_bytes", "raster_group",   "blocks_per_sm", "split_k",    "overlap",
+    "promote_k", "multiply",   "l2_hit_rate",    "clock_mhz",     "regime",     "warm",
+    "launch",    "kernel",     "measured_us",    "runtime_us",    "a_major",    "b_major",
+    "c_major",   "acc_dtype",  "timed_together", "early"};
 
 enum { COLUMN_NAME = 24 };
 
@@ -379,7 +379,11 @@ static int read_regime(struct row *row, const struct row_field *f, const struct 
         return refuse(f, "regime", "what the problem's text says");
     if (named)
         row->input.warm = false;
-    if (read_answer(&row->input.warm, f, "warm") || read_answer(&launched, f, "launch"))
+    // This project's kernels begin early, and a sweep has no others beside cuBLASLt's.
+    row->input.early = csv_column(f->csv, "in_type") >= 0 && row->kernel[0] &&
+                       strncmp(row->kernel, "cublas", strlen("cublas")) != 0;
+    if (read_answer(&row->input.warm, f, "warm") || read_answer(&launched, f, "launch") ||
+        read_answer(&row->input.early, f, "early"))
         return -1;
     if (warm && contradicts(regime, row->input.warm))
         return refuse(f, "warm", "empty where the regime says which operands are warm");

@@ -17,7 +17,7 @@
     "cta_m, cta_n, cta_k, cluster_m, cluster_n, stages, threads, persistent, raster, "             \
     "raster_group, blocks_per_sm, smem_bytes, registers, split_k, overlap, promote_k, multiply, "  \
     "l2_hit_rate, clock_mhz, regime, warm, launch, timed_together (launches of a sample), "        \
-    "kernel, "                                                                                     \
+    "early (whether a launch begins under the one before), kernel, "                               \
     "measured_us"
 
 struct row {

@@ -256,7 +256,7 @@ struct traits module_traits(const struct plumb_kernel *kernel)
                             .promote_k = t->promote_k,
                             .multiply = t->multiply};
 #define X(name)                                                                                    \
-    if (traits.name < -1)                                                                          \
+    if (traits.name < SPLIT_SPREAD)                                                                \
         traits.name = 0;
     TRAITS(X)
 #undef X

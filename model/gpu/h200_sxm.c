@@ -11,6 +11,7 @@ const struct gpu gpu_h200_sxm = {
     .name = "h200-sxm",
     .summary = "NVIDIA H200 SXM5, 132 SMs, HBM3e",
     .match = "NVIDIA H200",
+    .fitted = true,
     .judged =
         "hopper on 10,591 times of 32 random problems: median 3.3 %, with a bias per kernel 2.6 %",
     .compute_capability = GPU_SHIPPED(9.0, "CUDA programming guide, list of GPUs"),

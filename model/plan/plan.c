@@ -452,7 +452,7 @@ static int read_trait(void *field, const struct plan_key *key, const struct plan
 {
     int64_t number;
     (void)key;
-    if (read_number(&number, -1, INT32_MAX, r))
+    if (read_number(&number, SPLIT_SPREAD, INT32_MAX, r))
         return -1;
     *(int32_t *)field = (int32_t)number;
     return 0;

@@ -120,6 +120,27 @@ TEST(a_launch_is_left_out_by_an_option_or_a_column)
     free(csv);
 }
 
+// This project's kernels begin under the launch before, and of a sweep's rows all are but
+// cuBLASLt's; others say it.
+TEST(what_begins_early_is_a_sweeps_or_says_so)
+{
+    const char *const files[] = {
+        helper_file("in_type,m,n,k,kernel,us,ghz,regime\n"
+                    "2,512,512,1024,bf16-128x128-w2x1-c1x1-s6-e2-m8-coop,9,1.8,stream\n"),
+        helper_file("in_type,m,n,k,kernel,us,ghz,regime,early\n"
+                    "2,512,512,1024,bf16-128x128-w2x1-c1x1-s6-e2-m8-coop,9,1.8,stream,no\n"),
+        helper_file("in_type,m,n,k,kernel,us,ghz,regime\n2,512,512,1024,cublaslt,9,1.8,stream\n"),
+        helper_file("in_type,m,n,k,kernel,us,ghz,regime,early\n"
+                    "2,512,512,1024,cublaslt,9,1.8,stream,yes\n")};
+    double us[ARRAY_COUNT(files)];
+    for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
+        char *words = xprintf("--csv=%s", files[i]);
+        us[i] = predicted_us(words);
+        free(words);
+    }
+    assert_true(us[1] - us[0] > 0.9 && us[2] - us[3] > 0.3);
+}
+
 // Seed 0: a list of sizes over tiles and clusters, with a type, in one command.
 TEST(a_list_is_swept_over_tiles_and_clusters_with_a_type)
 {
@@ -368,6 +389,7 @@ TEST(bad_input_ends_with_4_and_prints_no_rows)
         "m,n,k,in_dtype,regime\n1,2,3,fp16,hot\n",
         "m,n,k,in_dtype,launch\n1,2,3,fp16,maybe\n",
         "m,n,k,in_dtype,warm\n1,2,3,fp16,hot\n",
+        "m,n,k,in_dtype,early\n1,2,3,fp16,soon\n",
         "m,n,k,in_dtype,regime,warm\n1,2,3,fp16,dirty,yes\n",
         "m,n,k,in_dtype,regime,warm\n1,2,3,fp16,activations,no\n",
         "m,n,k,in_dtype,clock_mhz\n1,2,3,fp16,100001\n",

@@ -108,3 +108,13 @@ TEST(a_library_that_cannot_be_used_leaves_its_copy_free)
     }
     assert_int_equal(open_files(), files);
 }
+
+// -2, as many parts of K as find SMs, is a trait as kernel.h has it; what no trait can be is
+// unknown.
+TEST(a_kernels_split_over_all_sms_is_a_trait)
+{
+    struct plumb_kernel kernel = {.name = "spread",
+                                  .traits = {.tile_m = 64, .split_k = -2, .stages = -3}};
+    const struct traits t = module_traits(&kernel);
+    assert_true(t.tile_m == 64 && t.split_k == SPLIT_SPREAD && t.stages == 0);
+}

@@ -424,6 +424,46 @@ TEST(cold_launches_timed_together_begin_sooner)
     assert_true(on_h100(&p, &none, 1) == on_h100(&p, &none, 20));
 }
 
+// The constants are from an H200, and a band says so.
+TEST(the_gpu_that_gave_the_constants_has_a_narrower_band_in_a_stream)
+{
+    const struct traits t = wide();
+    struct problem p = bf16(512, 512, 1024);
+    p.regime = REGIME_STREAM;
+    struct predict_input in = {.gpu = gpu_find("h200-sxm"), .traits = &t, .problem = &p};
+    const double own = model_find("hopper")->predict(&in).band;
+    in.gpu = gpu_find("h100-sxm");
+    assert_true(fabs(own / model_find("hopper")->predict(&in).band - 0.8) < 1e-9);
+}
+
+// Under the one before, a launch of a stream sets up and waits: what of the first loads that hides,
+// more of clusters, which meet there, and less where warpgroups take turns. No other regime has a
+// launch before.
+TEST(an_early_launch_hides_its_start_in_a_stream)
+{
+    const struct {
+        int32_t cluster_m;
+        enum overlap overlap;
+        double hidden_ns;
+    } kinds[] = {{1, OVERLAP_NONE, 950}, {2, OVERLAP_NONE, 1350}, {1, OVERLAP_PINGPONG, 350}};
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+        struct traits t = wide();
+        struct problem p = bf16(512, 512, 1024);
+        t.cluster_m = kinds[i].cluster_m;
+        t.overlap = kinds[i].overlap;
+        for (int regime = 0; regime < REGIMES; regime++) {
+            p.regime = (enum regime)regime;
+            struct predict_input in = {
+                .gpu = gpu_find("h200-sxm"), .traits = &t, .problem = &p, .clock_hz = 1.8e9};
+            const double late = model_find("hopper")->predict(&in).time_ns;
+            in.early = true;
+            const double early = model_find("hopper")->predict(&in).time_ns;
+            const double hidden = regime == REGIME_STREAM ? kinds[i].hidden_ns : 0;
+            assert_true(fabs(late - early - hidden) < 1e-6);
+        }
+    }
+}
+
 // bf16-streamk and e4m3-streamk in a stream on an H100, 2026-11-27: tiles of three slabs are whose
 // own, long ones are shared among as many blocks as there are, which read L2 apart. Each may be as
 // far off as it is today, and half a percent more.

@@ -229,6 +229,7 @@ TEST(wire_samples_and_traits_come_back)
 #define X(name) traits.name = value++;
     TRAITS(X)
 #undef X
+    traits.split_k = SPLIT_SPREAD; // the least that a trait can be
     struct wire_line line;
     struct error err;
     wire_begin(&line, "kernel");

@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times of kernels on random problems, in each regime, by `bench`.
 
-    times.py BENCH KERNELS OUT.csv --seed N --seconds N
+    times.py BENCH KERNELS OUT.csv --seed N --seconds N [--space N] [--regimes A,B]
 
 KERNELS is a folder of lib*.so. A problem is drawn with its type; each kernel of that type is timed
-on it in four regimes, of which stream and warm are always two. Rows are what `plumb accuracy --csv`
+on it in four regimes, of which stream and warm are always two, or in those asked for. With --space
+the kernels are N of the space (libspace_TYPE_*.so), drawn once, and cuBLASLt. Rows are what `plumb accuracy --csv`
 reads: the regime is part of the problem's text, the traits are the library's own.
 """
 import argparse
 import random
 import subprocess
+import sys
 import time
 import zlib
 from pathlib import Path
@@ -120,6 +122,32 @@ SAME = ["cluster_m", "cluster_n", "stages", "threads", "persistent", "raster", "
         "blocks_per_sm", "smem_bytes", "registers", "split_k", "overlap", "promote_k", "multiply"]
 
 
+def space(bench, options, found):
+    """Takes some of the space in place of the kernels that stand alone."""
+    libraries = {}
+    for kind in ("bf16", "e4m3", "tf32"):
+        all_ = [(kernel["name"], str(path), kernel)
+                for path in sorted(Path(options.kernels).glob(f"libspace_{kind}_*.so"))
+                for kernel in bench.kernels(path) if "dual" not in path.name
+                and "scaled" not in path.name]
+        rng = random.Random(f"space {kind}")
+        drawn = rng.sample(sorted(all_, key=lambda x: x[0]), min(options.space, len(all_)))
+        for name, path, kernel in drawn:
+            found[name] = (path, [kernel])
+        libraries[kind] = ["cublaslt", *(["cublaslt_fast"] if kind == "e4m3" else []),
+                           *(name for name, _, _ in drawn)]
+    LIBRARIES.clear()
+    LIBRARIES.update(libraries)
+    for kind in set(WEIGHTS) - set(libraries):
+        del WEIGHTS[kind]
+
+
+def begins(kernel):
+    """Whether its launches begin under the one before, as this project's on bulk copies do."""
+    late = kernel["name"].startswith(("cublas", "tiled", "naive")) or kernel.get("multiply") != "3"
+    return "" if late or kernel["name"] == "tf32-8-tma-wide" else "yes"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bench")
@@ -127,25 +155,32 @@ def main():
     parser.add_argument("out")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--space", type=int, default=0)
+    parser.add_argument("--regimes", default="")
     options = parser.parse_args()
     began, rng = time.monotonic(), random.Random(options.seed)
     bench = Bench(options.bench)
     found = {}
+    if options.space:
+        space(bench, options, found)
     names = {name for each in LIBRARIES.values() for name in each}
     for name in sorted(names):
         path = Path(options.kernels) / f"lib{name}.so"
+        if name in found:
+            continue
         if path.exists():
             found[name] = (str(path), bench.kernels(path))
         else:
-            print(f"{path} is not there")
+            print(f"{path} is not there", file=sys.stderr)
     with open(options.out, "w") as out:
         out.write(f"# {bench.device['name']}, {bench.device['uuid']}, driver "
                   f"{bench.device['driver']}, seed {options.seed}\n")
         out.write("problem,kernel," + ",".join(list(TRAITS) + SAME) +
-                  ",clock_mhz,measured_us,timed_together\n")
+                  ",clock_mhz,measured_us,timed_together,early\n")
         while time.monotonic() - began < options.seconds:
             kind, problem = draw(rng)
-            regimes = list(dict.fromkeys(regimes_of(rng)))
+            regimes = options.regimes.split(",") if options.regimes else regimes_of(rng)
+            regimes = list(dict.fromkeys(regimes))
             for name in LIBRARIES[kind]:
                 if name not in found:
                     continue
@@ -157,10 +192,10 @@ def main():
                         try:
                             seen = bench.time(path, kernel["name"], problem, regime)
                         except RuntimeError as why:
-                            print(problem, kernel["name"], regime, why)
+                            print(problem, kernel["name"], regime, why, file=sys.stderr)
                             continue
                         except EOFError:
-                            print(problem, kernel["name"], regime, "bench ended")
+                            print(problem, kernel["name"], regime, "bench ended", file=sys.stderr)
                             bench = Bench(options.bench)
                             continue
                         if seen is None:
@@ -170,7 +205,7 @@ def main():
                         traits += [kernel.get(t, "") for t in SAME]
                         traits = ["" if t in ("", "0") else t for t in traits]
                         out.write(",".join([text, kernel["name"]] + traits) +
-                                  f",{seen[1]:.1f},{seen[0]:.4f},{seen[2]}\n")
+                                  f",{seen[1]:.1f},{seen[0]:.4f},{seen[2]},{begins(kernel)}\n")
                         out.flush()
 
 
