@@ -774,33 +774,42 @@ static int check_first(const struct task *task, struct measuring *measuring, str
     return 0;
 }
 
-// The same code on both sides: what is known of it, or a first look. A comparison looks at nothing,
-// for it says nothing of a commit alone.
-static int gate_same(const struct task *task, struct measuring *measuring, struct error *err)
+// The same code on both sides: what is known of it, or *first: it wants a first look. A comparison
+// looks at nothing, for it says nothing of a commit alone.
+static int gate_same(bool *first, const struct task *task, struct context *context,
+                     struct error *err)
 {
-    struct context *context = measuring->context;
     bool found = false;
     if (task_reuse(&found, task, context, err) ||
         (!found && task_launched(&found, task, context, err)))
         return -1;
-    if (!found && task->run->kind == RUN_GATE)
-        return check_first(task, measuring, err);
-    task->result->reused = true;
+    *first = !found && task->run->kind == RUN_GATE;
+    task->result->reused = !*first;
     return 0;
 }
 
+// What a gate's tasks want when all have been looked through.
+struct sorted {
+    struct task **paired, **first; // pairs; a first look
+    size_t paired_count, first_count;
+};
+
 // What there is no pair to measure of: nothing here, the same code, or no base.
-static int gate_unpaired(const struct task *task, struct measuring *measuring, struct error *err)
+static int gate_unpaired(struct sorted *out, struct task *task, struct measuring *measuring,
+                         struct error *err)
 {
     struct context *context = measuring->context;
     const bool here = task->head && !task->device->away;
+    bool first = false;
     int status = 0;
     if (!task->base)
         task_show(task, context);
     if (here)
-        status = task->base ? gate_same(task, measuring, err)
+        status = task->base ? gate_same(&first, task, context, err)
                             : measure_solo(measuring, task, ROLE_HEAD, 0, err);
-    return status ? -1 : save(task, context, err);
+    if (first)
+        out->first[out->first_count++] = task;
+    return status ? -1 : first ? 0 : save(task, context, err);
 }
 
 // *known: one side's code is known to crash or hang, so that there is nothing to compare; the other
@@ -868,9 +877,9 @@ static int find_same_away(struct task *task, struct measuring *measuring, struct
     return 0;
 }
 
-// *made: both sides can be timed as the policy wants it; where it trusts device code alone, a
+// Pairs want both sides to be timed as the policy wants it; where it trusts device code alone, a
 // kernel that cannot be recorded is not measured, and its result says why.
-static int gate_recorded(bool *made, struct task *task, struct measuring *measuring,
+static int gate_recorded(struct sorted *out, struct task *task, struct measuring *measuring,
                          struct error *err)
 {
     const unsigned base = 1U << ROLE_BASE, head = 1U << ROLE_HEAD;
@@ -881,22 +890,22 @@ static int gate_recorded(bool *made, struct task *task, struct measuring *measur
     const bool both = recorded == (base | head);
     if (both && find_same_launches(&same, task, measuring, err))
         return -1;
-    *made = both && !same;
-    if (*made)
-        return 0;
     if (same)
-        return gate_unpaired(task, measuring, err);
+        return gate_unpaired(out, task, measuring, err);
+    if (both) {
+        out->paired[out->paired_count++] = task;
+        return 0;
+    }
     if (recorded & head && measure_solo(measuring, task, ROLE_HEAD, 0, err))
         return -1;
     return save(task, measuring->context, err);
 }
 
-// *wanted: its pairs are still to be measured. What needs none is done here.
-static int gate_task(bool *wanted, struct task *task, struct measuring *measuring,
+// What needs neither pairs nor a first look is done here.
+static int gate_task(struct sorted *out, struct task *task, struct measuring *measuring,
                      struct error *err)
 {
     bool resumed = false, failing = false;
-    *wanted = false;
     if (task->run->id && task_resumed(&resumed, task, measuring->context, err))
         return -1;
     if (resumed)
@@ -904,24 +913,51 @@ static int gate_task(bool *wanted, struct task *task, struct measuring *measurin
     if (find_same_away(task, measuring, err))
         return -1;
     if (!is_paired(task))
-        return gate_unpaired(task, measuring, err);
+        return gate_unpaired(out, task, measuring, err);
     if (gate_failing(&failing, task, measuring, err))
         return -1;
-    return failing ? 0 : gate_recorded(wanted, task, measuring, err);
+    return failing ? 0 : gate_recorded(out, task, measuring, err);
+}
+
+// The next one of another library.
+static const struct task *next_library(struct task *const *tasks, size_t count, size_t at)
+{
+    const struct task *now = tasks[at];
+    for (size_t i = at + 1; i < count; i++) {
+        if (tasks[i]->head && now->head && strcmp(tasks[i]->head->library, now->head->library) != 0)
+            return tasks[i];
+    }
+    return NULL;
 }
 
 // Collects the tasks that need pairs in `paired`, and finishes all others.
 static int gate_others(struct task **paired, size_t *count, const struct task_list *tasks,
                        struct measuring *measuring, struct error *err)
 {
+    struct task **work = xcalloc(2 * tasks->count + 1, sizeof(*work)), **open = work + tasks->count;
+    struct sorted sorted = {.paired = paired + *count, .first = work};
+    size_t open_count = 0, next = 0;
+    int status = 0;
     for (size_t i = 0; i < tasks->count; i++) {
-        bool wanted;
-        if (gate_task(&wanted, &tasks->items[i], measuring, err))
-            return -1;
-        if (wanted)
-            paired[(*count)++] = &tasks->items[i];
+        if (is_paired(&tasks->items[i]))
+            open[open_count++] = &tasks->items[i];
     }
-    return 0;
+    for (size_t i = 0; i < tasks->count && status == 0; i++) {
+        const bool is_open = next < open_count && open[next] == &tasks->items[i];
+        measuring->next = is_open ? next_library(open, open_count, next++) : NULL;
+        status = gate_task(&sorted, &tasks->items[i], measuring, err);
+    }
+    for (size_t i = 0; i < sorted.first_count && status == 0; i++) {
+        measuring->next = next_library(sorted.first, sorted.first_count, i);
+        status = check_first(sorted.first[i], measuring, err) ||
+                         save(sorted.first[i], measuring->context, err)
+                     ? -1
+                     : 0;
+    }
+    measuring->next = NULL;
+    *count += sorted.paired_count;
+    free(work);
+    return status;
 }
 
 // The run's test of itself.

@@ -127,6 +127,24 @@ static void leave(struct recording *r, enum sample_role role)
     r->starting[role] = false;
 }
 
+static void leave_ahead(struct recording *r)
+{
+    for (int role = 0; role < 2; role++) {
+        context_leave(r->context, r->ahead[role]);
+        r->ahead[role] = NULL;
+    }
+}
+
+// A process sees one library, with what its id covers, and no other.
+static const char *folder_of(const struct recording *r, const struct task *task,
+                             enum sample_role role)
+{
+    const char *library = side(task, role)->library;
+    const size_t length = strlen(r->context->kept) + 1;
+    return arena_printf(&task->run->arena, "%.*s", (int)(length + strcspn(library + length, "/")),
+                        library);
+}
+
 // The bench of one side, which may still be starting. `away`: on no device, with what stands in for
 // the driver and the runtime.
 static int begin(struct recording *r, const struct task *task, enum sample_role role, bool away,
@@ -138,20 +156,39 @@ static int begin(struct recording *r, const struct task *task, enum sample_role 
     r->away = away;
     if (make_folder(r, err))
         return -1;
-    // A process sees one library, with what its id covers, and no other.
-    const char *library = side(task, role)->library;
-    const size_t length = strlen(r->context->kept) + 1;
-    const char *folder = arena_printf(&task->run->arena, "%.*s",
-                                      (int)(length + strcspn(library + length, "/")), library);
+    const char *folder = folder_of(r, task, role);
     if (!r->shown[role] || strcmp(r->shown[role], folder) != 0)
         leave(r, role);
     r->shown[role] = folder;
     if (r->bench[role])
         return 0;
     r->starting[role] = !away;
+    if (r->ahead[role] && strcmp(r->ahead_shown[role], folder) == 0) {
+        r->bench[role] = r->ahead[role];
+        r->ahead[role] = NULL;
+        return 0;
+    }
     return away ? context_lister(&r->bench[role], r->context, &r->shown[role], 1, err)
                 : context_begin_bench(&r->bench[role], r->context, task->device, &r->shown[role], 1,
                                       err);
+}
+
+// A recorder takes longer to start than to record: that of the next library starts beside the one
+// at work.
+static int begin_ahead(struct recording *r, const struct task *task, enum sample_role role,
+                       struct error *err)
+{
+    if (r->device != task->device || r->away)
+        return 0;
+    const char *folder = folder_of(r, task, role);
+    const bool there = (r->bench[role] && strcmp(r->shown[role], folder) == 0) ||
+                       (r->ahead[role] && strcmp(r->ahead_shown[role], folder) == 0);
+    if (there)
+        return 0;
+    context_leave(r->context, r->ahead[role]);
+    r->ahead_shown[role] = folder;
+    return context_begin_bench(&r->ahead[role], r->context, task->device, &r->ahead_shown[role], 1,
+                               err);
 }
 
 static int ready(struct recording *r, const struct task *task, enum sample_role role, bool away,
@@ -288,15 +325,16 @@ int recording_same_away(bool *same, struct recording *r, const struct task *task
     return 0;
 }
 
-static void leave_both(struct recording *r)
+static void leave_all(struct recording *r)
 {
     leave(r, ROLE_BASE);
     leave(r, ROLE_HEAD);
+    leave_ahead(r);
 }
 
 void recording_pause(struct recording *r)
 {
-    leave_both(r);
+    leave_all(r);
     context_end_leaving(r->context);
 }
 
@@ -304,7 +342,7 @@ void recording_pause(struct recording *r)
 static void recording_end(struct recording *r)
 {
     struct error ignored;
-    leave_both(r);
+    leave_all(r);
     if (r->folder[0])
         files_remove(r->folder, &ignored);
     r->folder[0] = '\0';
@@ -416,6 +454,12 @@ int measuring_record(unsigned *made, struct measuring *m, const struct task *tas
     for (int role = 0; role < 2; role++) {
         if (sides >> role & 1 && has_to_run(recording, task, (enum sample_role)role) &&
             begin(recording, task, (enum sample_role)role, false, err))
+            return -1;
+    }
+    for (int role = 0; role < 2; role++) {
+        if (m->next && sides >> role & 1 &&
+            has_to_run(recording, m->next, (enum sample_role)role) &&
+            begin_ahead(recording, m->next, (enum sample_role)role, err))
             return -1;
     }
     *made = 0;

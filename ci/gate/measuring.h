@@ -23,6 +23,8 @@ struct recording {
     struct bench *bench[2];
     bool starting[2];                    // it has not answered yet
     const char *shown[2];                // its folder
+    struct bench *ahead[2];              // those of the library that is next, which start meanwhile
+    const char *ahead_shown[2];          // their folders
     const struct context_device *device; // they are on
     bool away;                           // or on none
 };
@@ -52,6 +54,7 @@ struct measuring {
     const char **directories;            // of the libraries and the records, shown in the sandbox
     size_t directory_count, shown_count; // with and without that of the records
     struct recording recording;
+    const struct task *next; // whose recorders start while this task is at work; NULL: none do
     struct bench *bench;
     struct bench_handle handle;    // of the series that is open
     uint32_t processes;            // that measured side by side
