@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { JOURNAL = 1 << 16 };
 
@@ -45,16 +46,21 @@ static int tear_down(void **state)
 
 AROUND_ALL(set_up, tear_down);
 
-static void gate(const char *head, double kill_after_s)
+static void read_journal(void)
 {
-    fake_bench_write(&fake.bench, "journal", "");
-    fake_gate_run(&fake, base, head, kill_after_s);
     char *path = xprintf("%s.journal", fake.bench.program);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     journal[fread(journal, 1, JOURNAL - 1, file)] = '\0';
     fclose(file);
     free(path);
+}
+
+static void gate(const char *head, double kill_after_s)
+{
+    fake_bench_write(&fake.bench, "journal", "");
+    fake_gate_run(&fake, base, head, kill_after_s);
+    read_journal();
 }
 
 static size_t times(const char *what)
@@ -80,6 +86,31 @@ TEST(all_series_and_the_self_test_share_the_processes)
     assert_int_equal(times("open slower-") + times("open good-") + times("open hang-"),
                      3 * 3 + 4 + 2);
     fake_bench_write(&fake.bench, "calm", NULL);
+}
+
+// A recorder takes longer to start than to record. The first library's waits for a later process
+// before it tells its record: so those of the next one start beside it, or nobody comes. The same
+// holds for first looks at what did not change, which need the head's alone. No record is made
+// here, so nothing else starts a process in between.
+TEST(recorders_of_the_next_library_start_beside_those_at_work)
+{
+    static const char *const recorded[] = {"cuda-changed-followed-1", "cuda-changed-last-2",
+                                           "cuda-same-followed-3", "cuda-same-last-4", NULL};
+    char first[OBJECT_ID_TEXT], head[OBJECT_ID_TEXT];
+    char *cuda = xprintf("%s.cuda", fake.bench.program);
+    helper_write_text(cuda, "");
+    fake_gate_policy(&fake, "[device \"gpu\"]\n\tkind = cuda\n",
+                     "\ttrust = device-code\n[gate]\n\tself-test = 0\n");
+    fake_gate_commit(first, &fake, "recorded", NULL, recorded, "cuda-changed", 21);
+    fake_gate_commit(head, &fake, "recorded", first, recorded, "cuda-changed", 22);
+    fake_bench_write(&fake.bench, "journal", "");
+    fake_gate_run(&fake, first, head, 0);
+    read_journal();
+    plumb_said(&fake.outcome, 2, "cannot be recorded");
+    assert_int_equal(times("followed\n"), 2 + 1); // of both builds, and of the look
+    assert_int_equal(times("alone\n"), 0);
+    unlink(cuda);
+    free(cuda);
 }
 
 // Of two devices in the policy each is told by its own series.

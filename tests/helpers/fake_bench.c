@@ -22,6 +22,8 @@
 //   on-end-NUMBER   behaves, and wants its blocks on end; so does scatter-PERCENT-NUMBER-on-end
 //   where           its note is the processors that it was told, and it stays not open
 //   touchy-pairs    dies only when other series are open
+//   ...-followed-NUMBER: its record is told when a later process has started, and the journal says
+//                   "followed"; or after ten seconds, and it says "alone"
 // AT is list, open, look (open in another regime than cold), pairs (also solo), close; without it:
 // open. "base-crash" does it only with the library base-crash.so. Others: see misbehave() and
 // take_samples().
@@ -104,6 +106,17 @@ static void wait_for_a_later_one(const struct bench *bench)
     const double until_ms = now_ms() + told_ms(".ends");
     while (now_ms() < until_ms && count_started() <= bench->started)
         usleep(5000);
+}
+
+static void wait_to_be_followed(const struct bench *bench)
+{
+    enum { LOOKS = 2000, LOOK_US = 5000 };
+    int look = 0;
+    while (look < LOOKS && count_started() <= bench->started) {
+        usleep(LOOK_US);
+        look++;
+    }
+    note_down(bench, look < LOOKS ? "followed" : "alone", "");
 }
 
 static void greet(const struct told_unit *unit)
@@ -420,6 +433,14 @@ static void calibrate(const struct wire_record *record)
     put_text("done", NULL);
 }
 
+static void record_kernel(const struct bench *bench, const struct wire_record *record)
+{
+    const char *kernel = wire_text(record, "kernel");
+    if (kernel && strstr(kernel, "followed"))
+        wait_to_be_followed(bench);
+    tell_record();
+}
+
 static bool serve(struct bench *bench, const struct wire_record *record)
 {
     int64_t id;
@@ -442,7 +463,7 @@ static bool serve(struct bench *bench, const struct wire_record *record)
     else if (strcmp(record->name, "calibrate") == 0)
         calibrate(record);
     else if (strcmp(record->name, "record") == 0)
-        tell_record();
+        record_kernel(bench, record);
     else
         return false;
     return true;
