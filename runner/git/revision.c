@@ -184,25 +184,35 @@ static int check_name(const struct repository *repository, const char *revision,
     return other ? -1 : 0;
 }
 
+// What a branch or a tag names, whether it is there or not.
+static bool names_object(git_oid *id, const struct repository *repository, const char *revision)
+{
+    git_reference *named = NULL, *last = NULL;
+    const bool found = git_reference_dwim(&named, repository->git, revision) == 0 &&
+                       git_reference_resolve(&last, named) == 0;
+    if (found)
+        git_oid_cpy(id, git_reference_target(last));
+    git_reference_free(last);
+    git_reference_free(named);
+    return found;
+}
+
+static bool object_is_there(const struct repository *repository, const git_oid *id)
+{
+    git_odb *objects = NULL;
+    const bool found =
+        git_repository_odb(&objects, repository->git) == 0 && git_odb_exists(objects, id);
+    git_odb_free(objects);
+    return found;
+}
+
 // Whether a branch, a tag or an id names something that is there, though it cannot be read: a
 // commit that no git makes, say without an author's address or with a time beyond all numbers.
 static bool is_there(const struct repository *repository, const char *revision)
 {
-    git_reference *named = NULL, *last = NULL;
-    git_odb *objects = NULL;
     git_oid id;
-    bool found = git_oid_fromstr(&id, revision) == 0 && strlen(revision) == GIT_OID_HEXSZ;
-    if (!found && git_reference_dwim(&named, repository->git, revision) == 0 &&
-        git_reference_resolve(&last, named) == 0) {
-        git_oid_cpy(&id, git_reference_target(last));
-        found = true;
-    }
-    if (found && git_repository_odb(&objects, repository->git) == 0)
-        found = git_odb_exists(objects, &id);
-    git_odb_free(objects);
-    git_reference_free(last);
-    git_reference_free(named);
-    return found;
+    const bool whole = git_oid_fromstr(&id, revision) == 0 && is_whole_id(revision);
+    return (whole || names_object(&id, repository, revision)) && object_is_there(repository, &id);
 }
 
 int git_resolve(git_commit **out, const struct repository *repository, const char *revision,
@@ -241,6 +251,13 @@ int git_resolve(git_commit **out, const struct repository *repository, const cha
     if (code == GIT_EAMBIGUOUS)
         return error_set(err, "%s: several objects of %s begin so; give more digits", revision,
                          repository->directory);
+    git_oid lost;
+    char id[OBJECT_ID_TEXT];
+    if (names_object(&lost, repository, revision) && !object_is_there(repository, &lost))
+        return error_set(err,
+                         "%s: commit %.12s is missing in %s, or you may not read it; look at the "
+                         "rights of its objects, and `git fsck`",
+                         revision, git_oid_tostr(id, sizeof(id), &lost), repository->directory);
     return error_set(err, "%s: no such revision in %s; `git log --all --oneline` shows commits",
                      revision, repository->directory);
 }

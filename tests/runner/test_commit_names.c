@@ -3,12 +3,15 @@
 // A name is one commit, or is refused: who may push a tag must not replace the branch of that name,
 // nor what a whole name or id means, nor the branch that is trusted.
 #include "runner/git/repository.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
 #include <git2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct helper_repo repo;
 static struct repository *open;
@@ -109,6 +112,18 @@ TEST(tag_beside_a_remotes_branch_is_refused)
     forget("refs/heads/origin");
     forget("refs/remotes/origin/HEAD");
     forget("refs/remotes/origin/main");
+}
+
+// As where the objects are another user's.
+TEST(branch_whose_commit_is_not_there_is_told_as_such)
+{
+    static const char absent[] = "0123456789012345678901234567890123456789\n";
+    char *path = xprintf("%s/.git/refs/heads/lost", repo.directory);
+    helper_write_text(path, absent);
+    is_refused("lost", "lost: commit 012345678901 is missing in ");
+    is_refused("refs/heads/lost", "or you may not read it");
+    assert_int_equal(unlink(path), 0);
+    free(path);
 }
 
 TEST(names_of_one_commit_are_no_harm)
