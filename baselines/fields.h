@@ -147,7 +147,7 @@ struct unbuilt {
     F(errors, "errors", TEXT, errors, "", FIELD_ANY, 9)
 // The texts of the failure are borrowed; the errors are in the arena.
 struct unbuilt unbuilt_of(const struct build_failure *failure, struct arena *arena);
-// Reads it back; false: its errors are no such text.
+// The failure that unbuilt_of() made this of. False: its errors are not of that form.
 bool unbuilt_failure(struct build_failure *out, const struct unbuilt *unbuilt, struct arena *arena);
 
 enum { FIELD_CELLS = 10 + FIELDS_MOST }; // room for a row's keys and its fields

@@ -325,8 +325,8 @@ struct kept_tests {
 };
 int store_load_kept_tests(struct kept_tests *out, struct store *store, struct arena *arena,
                           struct error *err);
-// Keeps how far the stream was gone through, and adds the items from `first` on to the kept ones;
-// first 0: replaces those.
+// Keeps how far the stream was tested. The items from `first` on are added to those that the
+// store has; with `first` 0 they replace them.
 int store_save_kept_tests(struct store *store, const struct kept_tests *tests, size_t first,
                           struct error *err);
 

@@ -20,7 +20,8 @@
 void mixes_find(struct run *run, const struct policy *policy);
 // The same by the policy that the run was made with; one that cannot be read any more gives none.
 void mixes_restore(struct run *run);
-// Notes behind the run's policy what the change accepts of mixes, which mixes_find() reads.
+// Adds to the text of the run's policy which changes of mixes are accepted. mixes_find() reads
+// it there.
 void mixes_note(struct run *run, const struct epoch_list *accepted);
 // "mix decode +0.21 % (0.10 to 0.33 %), " for the verdict's line, in run->arena; or "".
 const char *mixes_text(struct run *run);

@@ -82,7 +82,8 @@ struct link_tests {
 // from another machine's store, makes it begin anew.
 int link_tests_read(struct link_tests *out, struct store *store, bool keeps, struct arena *arena,
                     struct error *err);
-// NULL: it says no more than its link, and was not discovered.
+// The test of this link, with the evidence of earlier links of the same two codes. NULL: none is
+// kept, for it would say no more than the link and discovered nothing.
 const struct kept_test *link_tests_find(const struct link_tests *tests, int64_t link);
 
 #endif

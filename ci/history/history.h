@@ -62,8 +62,8 @@ int history_links(struct linked_history *out, struct linked_levels *levels, stru
                   const char *accepted, struct arena *arena, struct arena *scratch,
                   struct error *err);
 
-// As history_links(), worked out only when a link has come since: *fresh then, and to be kept. Its
-// maker is "" where there are no links.
+// As history_links(), but takes what the store keeps where no link has come since. *fresh: it
+// was worked out anew, and the caller keeps it. out->maker is "" where there are no links.
 int history_links_kept(struct kept_links *out, bool *fresh, struct store *store,
                        const struct commit_places *places, const struct series *series,
                        const char *accepted, struct arena *arena, struct error *err);

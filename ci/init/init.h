@@ -222,8 +222,8 @@ struct call shim_call(enum form form, const struct signature *signature);
 const char *shim_call_words(const struct signature *signature, const struct call *call,
                             struct arena *arena);
 
-// The first kernel of who has none yet: a source, and what it defines (signature->file: `file`). Of
-// one that is no GEMM it is the shim, too.
+// Writes a first kernel for a repository that has none: its source, named `file`, and its
+// signature. The source of a kernel that is no GEMM is its own shim.
 void shim_example(struct buffer *out, struct signature *signature, enum form form,
                   const char *file);
 // kernel: its name for plumb.

@@ -329,7 +329,8 @@ static void tell_joined(struct context *context, const struct repository_trust *
                       policy->label);
 }
 
-// It is that of a commit which the trusted branch has: `commit`, or what is checked out, unchanged.
+// Whether the policy is that of a commit which the trusted branch has: of `commit`, or of the
+// checkout where nothing was changed.
 static bool is_accepted(const struct context *context, const char *commit,
                         const struct repository_trust *trust)
 {
@@ -351,8 +352,8 @@ static bool is_accepted(const struct context *context, const char *commit,
     return accepted;
 }
 
-// No main branch is known whose tip could say what is trusted. Nothing is built or judged by what
-// may be the change's own word.
+// Refuses where no main branch is known whose tip could say what is trusted: nothing is built or
+// judged by what may be the change's own word.
 static int say_nobodys(const struct context *context, struct error *err)
 {
     return error_set(err,
@@ -556,7 +557,7 @@ static int open_overlay(struct context *context, struct error *err)
     return 0;
 }
 
-// Aloud, and in the run, so that every report says it.
+// Tells that builds are not confined, aloud and in the run, so that every report says it.
 static void tell_unconfined(struct context *context)
 {
     struct policy *policy = &context->policy;
@@ -586,7 +587,8 @@ int context_sandbox_probe(struct context *context, struct error *err)
     return sandbox_probe(&context->sandbox, mode, err);
 }
 
-// Only what is no GEMM brings a reference of its own.
+// Makes a folder for the references that libraries bring. Only problems that are no GEMM have
+// such.
 static int make_references(struct context *context, struct error *err)
 {
     bool wanted = false;
@@ -1098,7 +1100,8 @@ static const char *unlike(const struct context_device *first, const struct devic
     return NULL;
 }
 
-// *text: that it was taken out, and what to do; NULL: it was not.
+// Asks whether a device was taken out of use. *text says that it was and what to do; NULL: it
+// was not.
 static int ask_out(const char **text, const char **why, struct context *context,
                    const struct policy_device *wanted, const char *uuid, struct error *err)
 {
@@ -1305,7 +1308,8 @@ const struct context_device *context_first_unit(const struct context *context,
 
 // ---- commands that need a store alone ----
 
-// A store where plumb itself puts it tells which repository it is of, and so what was accepted.
+// Opens the repository around a store that lies where plumb itself puts it: it says what was
+// accepted.
 static void open_around(struct context *context)
 {
     struct error ignored; // then it lies elsewhere

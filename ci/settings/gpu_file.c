@@ -339,7 +339,8 @@ int gpu_option_resolve(struct gpu_profile *out, const struct gpu_option *option,
 
 static const char *const otherwise = "h200-sxm";
 
-// Names are what the store holds: no control bytes of theirs reach the terminal.
+// Says which device's profile is used. Its name is from the store, so no control bytes of it
+// reach the terminal.
 static void say_measured(const char *profile, const struct device_entry *device, const char *path)
 {
     char date[16] = "";

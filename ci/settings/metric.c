@@ -15,8 +15,9 @@
         0, 0                                                                                       \
     }
 
-// what, unit, whose, sum, noisy, margin, least, why. Processor seconds of a build differ by some
-// percent from one time to the next; what a compiler reports does not differ at all.
+// The columns are what, unit, whose, sum, noisy, margin, least, why. Processor seconds of a
+// build differ by some percent from one time to the next, so they are noisy; what a compiler
+// reports is not.
 static const struct metric metrics[] = {
     {"build-seconds",
      "s",

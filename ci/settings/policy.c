@@ -675,7 +675,8 @@ static bool device_named(const struct policy *policy, const char *name)
     return false;
 }
 
-// Whatever the regime. *near: one that is there and has the same sizes, or NULL.
+// Whether a problem is in some set, in whatever regime. *near: a problem there that has the same
+// sizes, or NULL.
 static bool in_some_set(const struct problem **near, const struct policy *p,
                         const struct problem *problem)
 {
@@ -763,7 +764,8 @@ static bool is_capture_name(const char *name)
 
 enum { RULES_OF_A_CAPTURE = 2 };
 
-// Becomes a set with its problem, and rules of its name and of those of further shapes, NAME.2.
+// Makes of a capture a set with its problem, and the rules of its name and of those of its
+// further shapes, NAME.2.
 static int add_capture(struct policy_kernel rules[RULES_OF_A_CAPTURE], struct policy *p,
                        const struct policy_capture *c, struct error *err)
 {
@@ -794,7 +796,7 @@ static int add_capture(struct policy_kernel rules[RULES_OF_A_CAPTURE], struct po
     return 0;
 }
 
-// Their rules come before those with patterns.
+// Makes the rules of all captures, which come before the rules with patterns.
 static int add_captures(struct policy *p, struct error *err)
 {
     const size_t count = RULES_OF_A_CAPTURE * p->capture_count;
@@ -811,7 +813,8 @@ static int add_captures(struct policy *p, struct error *err)
     return 0;
 }
 
-// Where the section of the kernels names it: label:line, or the label where none does.
+// The place at which the kernels of this pattern get this name by this key, as label:line; the
+// label alone where none does.
 static const char *place_of(struct policy *p, const struct config_file *config, const char *pattern,
                             const char *key, const char *name)
 {
@@ -943,7 +946,9 @@ static bool passes(const struct policy *policy, const char *name)
     return false;
 }
 
-// Images here may hold what is nobody else's business, and a build may carry it out in a library.
+// Gives a toolchain the container that the trusted branch names for it, or marks its own as
+// foreign: an image of this machine may hold secrets, and a build could carry them out in a
+// library. True: the toolchain has a container that the trusted branch does not name so.
 static bool confine_toolchain(struct policy_toolchain *t, const struct policy *trusted)
 {
     const struct policy_toolchain *known = trusted ? policy_toolchain_find(trusted, t->name) : NULL;
@@ -1008,8 +1013,8 @@ static void join_devices(struct policy *policy, const struct policy *trusted)
     }
 }
 
-// The one of `trusted`, or the other where that is smaller, whatever its kernel takes. 0: by the
-// device and the time (gate_policy_default()).
+// The margin that counts: the trusted one, or ours where that is smaller for any kernel. 0: by
+// the device and the time (gate_policy_default()).
 static double join_margins(double ours, double trusted)
 {
     const double least = trusted > 0 ? trusted : gate_policy_default("cuda", 1e6).margin / 2;

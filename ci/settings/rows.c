@@ -178,7 +178,7 @@ int row_measured(double *out, const struct csv *csv, size_t index, const char *p
                : 0;
 }
 
-// A sweep gives the type's number.
+// Reads the input type, which a sweep gives as a number.
 static int read_in_type(struct problem *p, const struct row_field *f)
 {
     int64_t number;
@@ -352,7 +352,8 @@ static int read_answer(bool *out, const struct row_field *f, const char *column)
     return text[0] && take_answer(out, text) ? refuse(f, column, "yes or no") : 0;
 }
 
-// A regime has its own operands: only cold launches are asked whether theirs are warm.
+// Whether a regime contradicts what a row says of warm operands. A regime has operands of its
+// own; cold launches alone may have both.
 static bool contradicts(enum regime regime, bool warm)
 {
     return warm ? regime != REGIME_COLD && regime != REGIME_WARM
@@ -578,7 +579,7 @@ int sides_parse(struct sides_list *out, const char *text, bool depth)
     }
 }
 
-// Empty where a side is not said.
+// Writes the sides of a tile or cluster; a cell is empty where its side is not said.
 static void put_sides(struct csv_line *line, const int32_t *sides, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -146,11 +146,11 @@ struct gate_policy gate_policy_default(const char *device_kind, double size_ns);
 // (baselines/recorded/h100/places).
 void gate_policy_records(struct gate_policy *policy);
 
-// What pairs are for. A link with the code before is where a change is found: a gate, but within a
-// longer history with the plain budget however noisy the series is. A link with a mark only
-// measures, for levels: one process, until its standard error is a sixth of the margin or, where
-// that is more, half of `unseen`, the SD of what pairs cannot see. What it shows is no claim, so it
-// is not confirmed.
+// What pairs are for. FOR_VERDICT: a gate. FOR_CHANGE: a link with the code before, where a
+// change is found. It is judged as a gate is, but has the plain budget however noisy the series
+// is. FOR_LEVEL: a link with a mark, which only measures. It takes one process, until its
+// standard error is a sixth of the margin or, where that is more, half of `unseen`, the SD of
+// what pairs cannot see. It claims nothing, so it is not confirmed.
 enum gate_use { GATE_FOR_VERDICT, GATE_FOR_CHANGE, GATE_FOR_LEVEL };
 
 void gate_policy_use(struct gate_policy *policy, enum gate_use use, double unseen);

@@ -90,8 +90,9 @@ double levels_reach(const struct levels *levels, double confidence);
 // Needs a close.
 double levels_link_chance(const struct levels *levels, size_t link, double errors);
 
-// How often chance lets a good link miss what all others say of its codes by as much as this one
-// does, or more; 1 where no others say anything, 0 for one that is doubted. Needs a close.
+// The probability that a good link misses what all other links say of its two codes by as much
+// as this one does, or more. 1: no others say anything; 0: the link is doubted. levels_close()
+// comes before.
 double levels_fit_chance(const struct levels *levels, size_t link);
 
 // The inside, for levels.c and its test: links, and the factored equations.

@@ -26,7 +26,8 @@ struct shape {
     double between, share_before, share_after;
 };
 
-// `found` is changepoints_find() of the same values; NaN are missing.
+// Describes the shape of a series. `found` is what changepoints_find() gave for the same values;
+// a NaN is a missing value.
 void shape_find(struct shape *out, const double *values, size_t n, const struct changepoints *found,
                 double confidence);
 

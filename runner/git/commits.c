@@ -165,7 +165,8 @@ static int add_ancestors(struct commit_graph *graph, const struct repository *re
     return result;
 }
 
-// Children come after their parents, so one pass backwards reaches everything.
+// Marks the ancestors of a node. Children stand behind their parents, so one pass backwards
+// reaches all.
 static void mark_ancestors(struct commit_graph *graph, size_t from, uint32_t mark,
                            bool first_parent)
 {
@@ -378,15 +379,15 @@ static int select_range(struct commit_graph *graph, const struct repository *rep
     return result;
 }
 
-// The node of a commit just walked; only it is selected.
+// Selects the commit that was just walked, and no other.
 static void select_node(struct commit_graph *graph, const git_oid *id)
 {
     size_t index = (size_t)(graph_find(graph, id) - graph->nodes);
     graph->nodes[index].marks |= MARK_SELECTED;
 }
 
-// References below a prefix, or all that people look at. Tags of things that are no commits are
-// passed over.
+// Selects the commits of the references below a prefix, or of all references that people look
+// at. Tags of things that are no commits are passed over.
 static int select_references(struct commit_graph *graph, const struct repository *repository,
                              const struct commit_selection *selection, bool tags_only,
                              struct error *err)

@@ -104,7 +104,8 @@ static int open_git(git_repository **out, const char *directory, unsigned flags)
     return code;
 }
 
-// The repository of the checkout whose .git that is. *out stays NULL where it is none.
+// Opens the repository of the checkout that has this .git. *out stays NULL where it is no
+// repository's.
 static int open_checkout(git_repository **out, const char *git, struct error *err)
 {
     const int code = open_git(out, git, GIT_REPOSITORY_OPEN_NO_SEARCH);
@@ -133,8 +134,9 @@ static bool configured(const struct repository *repository)
     return trusted != 0;
 }
 
-// By going through the configuration: git_remote_list() matches names with a regular expression,
-// which leaks in Debian's libgit2 1.5. What cannot be read counts as having one.
+// Whether the repository has a remote, by its configuration: git_remote_list() matches names
+// with a regular expression, which leaks in Debian's libgit2 1.5. A configuration that cannot be
+// read counts as having one.
 static bool has_remote(const struct repository *repository)
 {
     static const char first[] = "remote.", last[] = ".url";
@@ -206,7 +208,9 @@ static int read_entry(struct index_reader *r, const unsigned char **entry)
     return r->at <= r->end ? 0 : -1;
 }
 
-// A folder that is not checked out is one entry: what is below it is in its tree. 1: the path is.
+// Whether an index entry is a folder that holds the path. A folder that is not checked out is
+// one entry, and its tree says what is below it. 1: it holds the path; 0: it does not; -1: that
+// cannot be read.
 static int folder_has(const struct index_reader *r, const unsigned char *entry, const char *path)
 {
     git_oid id;
@@ -227,7 +231,8 @@ static int folder_has(const struct index_reader *r, const unsigned char *entry, 
 static int index_file_has(const struct repository *repository, const char *name, const char *path,
                           bool shared);
 
-// What a split index adds to: names that it takes away again count, for it is asked what may be.
+// Whether the index that a split index adds to has the path. Names that the split index takes
+// away again count, because the question is what may be there.
 static int shared_has(struct index_reader *r, const char *path, bool shared)
 {
     static const unsigned char none[GIT_OID_RAWSZ];
@@ -299,7 +304,7 @@ static int index_file_has(const struct repository *repository, const char *name,
     return found;
 }
 
-// The file itself, or anything below it: 1, 0, or -1 where nobody can say.
+// Whether the index has the path or anything below it: 1, 0, or -1 where nobody can say.
 static int is_in_index(const struct repository *repository, const char *path)
 {
     git_index *index = NULL;
@@ -421,7 +426,8 @@ static int checkout_brought(bool *out, const char *root, const char *path, bool 
     return status;
 }
 
-// Every checkout that the path lies in: it can pretend to lie in a repository of its own.
+// Whether a checkout that the path lies in brought it. All such checkouts are asked, because a
+// commit can make the path pretend to lie in a repository of its own.
 static int is_brought(bool *out, const char *path, struct error *err)
 {
     char *root = xstrdup(path);
@@ -452,8 +458,8 @@ int repository_strangers(char **root, const char *path, struct error *err)
     return status;
 }
 
-// It lies in the checkout of another repository and came with its commit, files, configuration and
-// all; unless the outer one is the user's own.
+// Whether a repository lies in the checkout of another one and came with its commit, files,
+// configuration and all. It does not count where the outer one is the user's own.
 static int is_brought_repository(bool *out, git_repository *git, struct error *err)
 {
     const char *path = git_repository_path(git); // with a final '/'
@@ -475,7 +481,8 @@ static int entry_is_brought(bool *out, const char *folder, const char *name, str
     return status;
 }
 
-// Up to `end`: a link on the way counts, and what the path itself names.
+// Whether the path up to `end` was brought. Parts on the way are asked where they are links, and
+// the last part where it `counts`.
 static int part_is_brought(bool *out, const char *path, const char *end, bool counts,
                            struct error *err)
 {

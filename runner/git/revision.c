@@ -117,8 +117,9 @@ static void add_reference(struct meaning *list, size_t *count, const struct repo
     ++*count;
 }
 
-// Digits that a commit's id begins with, alone or behind what `git describe` says. Git takes a
-// branch or tag that is called so. Fewer digits than it prints are often an accident.
+// Adds the commit whose id begins with these digits, which stand alone or behind what `git
+// describe` says. Git takes a branch or a tag of that name before it. Fewer digits than git
+// prints are often an accident.
 static void add_digits(struct meaning *list, size_t *count, const struct repository *repository,
                        const char *text)
 {
@@ -143,7 +144,8 @@ static void add_digits(struct meaning *list, size_t *count, const struct reposit
     git_object_free(object);
 }
 
-// The one to type first: who has two of that name wants the branch.
+// The meaning that a message proposes first: who has a branch and a tag of one name wants the
+// branch.
 static const char *likely(const struct meaning *list, size_t count)
 {
     static const char *const branches[] = {"refs/heads/", "refs/remotes/"};
@@ -156,7 +158,7 @@ static const char *likely(const struct meaning *list, size_t count)
     return list[0].name;
 }
 
-// Several of one commit are no harm.
+// Refuses a name that has several meanings, unless all of them are one commit.
 static int check_name(const struct repository *repository, const char *revision,
                       const struct revision_name *name, struct error *err)
 {

@@ -24,7 +24,7 @@ struct git_root {
     const char *within; // path of the submodule; "" in none
 };
 
-// As export goes no deeper and through no more files, nothing else does.
+// How deep, and through how many files, an export goes. Nothing else goes further.
 enum { GIT_DEPTH_MAX = 128, GIT_ENTRIES_MAX = 1000000 };
 
 // Where the objects of a commit's submodules are on this machine.
@@ -317,7 +317,8 @@ static int submodule_names(struct submodule_level *level, const git_tree *root, 
     return result;
 }
 
-// As people write paths: with a final '/', or "./" before. The last line that fits counts.
+// The name of the submodule at a path. .gitmodules may have the path as people write it, with a
+// final '/' or a "./" before. The last line that fits counts.
 static const char *name_of(const struct submodule_level *level, const char *path)
 {
     const char *name = NULL;
@@ -333,7 +334,7 @@ static const char *name_of(const struct submodule_level *level, const char *path
     return name;
 }
 
-// A name is a folder below .git/modules.
+// Whether a submodule's name, which is a folder below .git/modules, stays below it.
 static bool good_name(const char *name)
 {
     if (!*name || *name == '/' || strchr(name, '\\'))
@@ -364,7 +365,7 @@ static bool is_real(const char *path)
     return same;
 }
 
-// The objects of the git directory take part, if it is one.
+// Adds the objects of a git directory, if it is one, to those that are searched.
 static int add_objects(struct submodule_level *out, git_odb *odb, const char *git_directory)
 {
     char *objects = xprintf("%s/objects", git_directory);
@@ -426,7 +427,7 @@ static int find_objects(struct submodule_level *out, git_odb *odb,
 
 // ---- what to do where they are missing
 
-// Safe to print as a part of a command that somebody will copy.
+// Whether a text is safe to print as a part of a command that somebody will copy.
 static bool is_plain(const char *text)
 {
     static const char plain[] =
@@ -532,7 +533,8 @@ static int submodule_enter(struct submodule_level *out, struct git_root *root,
 
 enum { READ_MAX = 1 << 20 };
 
-// As people write the path; of one in a submodule the submodule.
+// Finds the entry of a path, as people write it. Of a path in a submodule it is the submodule's
+// entry.
 static int find_entry(git_tree_entry **out, const struct git_root *root, const char *path,
                       struct error *err)
 {
@@ -1082,7 +1084,7 @@ static int export_tree(struct export_job *job, int at, const struct git_root *ro
 static int export_path(struct export_job *job, int top, const struct git_root *root,
                        const char *path, int depth, size_t *found);
 
-// The policy says that the build needs nothing of it.
+// Whether the policy says that the build needs nothing of this submodule.
 static bool left_out(const struct export_job *job, const char *path)
 {
     const char *outer = job->level->path;
