@@ -77,6 +77,7 @@ struct captured {
     struct arm *arms;      // two
     enum sample_role says; // what is right
     enum dtype type;       // of the results
+    bool untold;           // nobody says so
     double tolerance, error;
     double largest; // of the base's results; below 0: nobody has asked
     bool repeats;
@@ -830,6 +831,13 @@ static int judge(struct captured *c, enum sample_role role, const char *when,
     if (is_allowed)
         return 0;
     const bool elsewhere = role == ROLE_HEAD && c->apart;
+    if (c->untold)
+        return series_refuse(
+            state, role, MEASURED_WRONG,
+            "%sresults differ: %s of %s words of 4 bytes (buffer %zu); of what type "
+            "they are, a `problem` would say%s%s",
+            when, grouped(count, found->count), grouped(of, found->of), found->content,
+            elsewhere ? "; " : "", elsewhere ? apart_text : "");
     return series_refuse(state, role, MEASURED_WRONG,
                          "%sresults differ: %s of %s elements of %s, at most %.3g (buffer %zu)%s%s",
                          when, grouped(count, found->count), grouped(of, found->of),
@@ -1309,6 +1317,14 @@ static int bind(struct captured *c, struct series_state *state, struct error *er
     return 0;
 }
 
+// Whether neither the policy nor the program names a problem, nor a TMA descriptor a type: FP32 is
+// what such results are read as.
+static bool is_untold(const struct problem *problem)
+{
+    return problem->number_count == 1 && strcmp(problem->numbers[0].name, "capture") == 0 &&
+           problem->out == DTYPE_FP32;
+}
+
 static int open_as(struct captured **out, struct arm arms[2], bool apart,
                    struct series_state *state, struct error *err)
 {
@@ -1319,6 +1335,7 @@ static int open_as(struct captured **out, struct arm arms[2], bool apart,
                            .device = head->device,
                            .arms = arms,
                            .type = arm_record(head)->problem.out,
+                           .untold = is_untold(&arm_record(head)->problem),
                            .tolerance = arm_record(head)->tolerance,
                            .largest = -1,
                            .apart = apart,

@@ -169,11 +169,13 @@ struct wish {
     bool table; // it holds addresses
 };
 
+static const char *problem_text = "count=4096:fp32";
+
 static char *save_record(const char *name, struct record *record)
 {
     struct error err;
     struct buffer text = {0};
-    assert_int_equal(problem_parse(&record->problem, "count=4096:fp32", &err), 0);
+    assert_int_equal(problem_parse(&record->problem, problem_text, &err), 0);
     record->kernel[0] = 'x';
     record_print(&text, record);
     char *path = xprintf("%s/%s.record", folder, name);
@@ -351,7 +353,7 @@ static void measure(const struct wish *base, const struct wish *head)
     struct timed_series *series = NULL;
     struct error err;
     int samples = 0;
-    assert_int_equal(problem_parse(&spec.problem, "count=4096:fp32", &err), 0);
+    assert_int_equal(problem_parse(&spec.problem, problem_text, &err), 0);
     const double begun_s = now_s();
     if (series_open(&series, &state_found, &ops, device, &spec, &err))
         fail_msg("%s", err.text);
@@ -654,6 +656,17 @@ TEST(a_difference_is_told_with_its_size)
     measure(&(struct wish){.function = "twice"}, &(struct wish){.function = "off"});
     found(MEASURED_WRONG, ROLE_HEAD,
           "results differ: 3 of 4,096 elements of fp32, at most 0.5 (buffer 1)");
+}
+
+// FP32 is what such results are read as, and no size of theirs is told.
+TEST(of_results_whose_type_nobody_says_words_are_told)
+{
+    problem_text = "capture=1:fp32";
+    measure(&(struct wish){.function = "twice"}, &(struct wish){.function = "off"});
+    found(MEASURED_WRONG, ROLE_HEAD,
+          "results differ: 3 of 4,096 words of 4 bytes (buffer 1); of what type they are, a "
+          "`problem` would say");
+    problem_text = "count=4096:fp32";
 }
 
 // The largest result is 100.
