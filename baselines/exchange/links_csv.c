@@ -41,7 +41,7 @@ enum link_column {
 static const char *const column_names[] = {FIRST(X) LAST(X)};
 #undef X
 
-// The one that is no figure has its cell among the last.
+// Whether a field of a link is a figure. The tool's version is none; its cell is among the last.
 static bool is_figure(const struct stored_field *field)
 {
     return field->type != FIELD_SHARED;

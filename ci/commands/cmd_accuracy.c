@@ -273,7 +273,8 @@ static void worst_json(struct json *json, const struct accuracy_row *rows, size_
     json_end(json, ']');
 }
 
-// The `most` rows with the largest distance; sorts `rows`. The last that an answer is given.
+// Prints the `most` rows that are furthest off, and sorts `rows` for that. An answer in JSON
+// gets nothing after them.
 static void accuracy_print_worst(struct answer *answer, struct accuracy_row *rows, size_t count,
                                  size_t most)
 {

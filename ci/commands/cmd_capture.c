@@ -602,8 +602,9 @@ static void put_value(FILE *file, const char *key, const char *text)
     fputs("\"\n", file);
 }
 
-// A first one knows the device, passes on where Python and libraries are found here, and builds
-// the program where that was built here.
+// Opens the policy to add captures to it. A policy that is not there yet begins with the device,
+// with the variables by which Python and libraries are found here, and with a build where
+// --build names one.
 static FILE *open_policy(const struct arguments *a, struct arena *arena, struct error *err)
 {
     static const char *const passed[] = {"LD_LIBRARY_PATH", "PYTHONPATH"};

@@ -44,7 +44,7 @@ static bool capturing_possible(const struct context *context)
     return context->policy.capture_count && gpu_of(context);
 }
 
-// A file that captures leave beside libraries, which is none.
+// Whether a file of a build is the mark that captures leave there, and no library.
 static bool capturing_is_mark(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -360,10 +360,10 @@ static bool contradicts(enum regime regime, bool warm)
                 : regime == REGIME_WARM || regime == REGIME_ACTIVATIONS;
 }
 
-// How the row was timed. Its own regime, or that of its problem's text, comes before that of
-// `defaults`. Rows that say without a regime how they were timed are cold, and --regime is asked of
-// a sweep's alone: a sweep times cold, between two events, bench says how many cold launches it
-// timed together, and what is said to be warm or not is cold else.
+// Reads how the row was timed. Its own regime, or that of its problem's text, comes before that
+// of `defaults`. A row without a regime that says whether its operands were warm is cold. So is
+// a row of a sweep, which times cold launches between two events, unless --regime says something
+// else of it.
 static int read_regime(struct row *row, const struct row_field *f, const struct row *defaults)
 {
     const char *text = field_text(f, "regime");

@@ -25,7 +25,8 @@ static bool is_of_cuda(const char *name)
            strncmp(name, "nv", 2) == 0;
 }
 
-// Of the loaded library the names that it takes from elsewhere: they come before those that it has.
+// The dynamic symbols of a loaded library. Those that it takes from elsewhere come before those
+// that it defines.
 struct names {
     const ElfW(Sym) * symbols;
     const char *text;

@@ -28,8 +28,8 @@ static bool usable(const struct sample *s)
            s->clock_hz > 0;
 }
 
-// Stable by construction: one pass per group would be quadratic, so points are sorted with their
-// place as the last key.
+// A point with its place in time, so that sorting by group keeps that order within a group.
+// Going through all points once for each group would take time with the square of their number.
 struct keyed {
     struct point point;
     size_t place;

@@ -743,7 +743,8 @@ struct guesses {
     double d[GUESSES], needed[GUESSES]; // at least a block
 };
 
-// `weight` of the mean: 1 as it is, less where the guesses are to lie nearer to none.
+// Places the guesses of the true change around the mean of the pairs, times `weight`: with 1
+// around the mean itself, with less nearer to no change.
 static void guess_at(struct guesses *g, double weight)
 {
     const double spread = sqrt(weight) * g->o.sd / sqrt(g->o.pairs);

@@ -143,8 +143,8 @@ static bool few_stand_apart(const struct step_sums *s, size_t at, double low, do
            fabs(b.mean - a.mean) > few_apart * sigma && between > few_between * sigma;
 }
 
-// Growth of the variance of a side's mean, by the largest memory that its residuals allow; 0:
-// refused.
+// The factor by which memory raises the variance of a side's mean, for the largest memory
+// (correlation of neighbours) that its residuals allow. 0: they have too much of it.
 static double growth(const struct step_sums *s, size_t first, size_t end)
 {
     const struct step_side side = side_of(s, first, end);

@@ -609,7 +609,7 @@ double levels_fit_chance(const struct levels *levels, size_t link)
 
 // ---- what is told ----
 
-// What a link in a loop tells of the variances of such links.
+// A link in a loop, as a sample of the variance that links of its kind have.
 struct link_told {
     double pairs;      // s^2
     double change;     // d^2

@@ -63,7 +63,8 @@ struct quantiles {
     size_t count;
 };
 
-// Taken alike from both ends: a series upside down is the same series.
+// Takes `count` of n sorted values. They are taken alike from both ends, so that a series turned
+// upside down gives the same, turned upside down.
 static void take(double *out, size_t count, const double *sorted, size_t n)
 {
     for (size_t i = 0; i < count; i++) {

@@ -302,7 +302,8 @@ static const way_to *find_choice(const question &asked)
     return nullptr;
 }
 
-// The pinned way, in `best`. Any candidate that can do the problem may be pinned.
+// Finds the way that a note pins, and puts it into `best`. Any candidate that can do the problem
+// may be pinned.
 static int take_pin(way_to *best, const ways &known, const question &asked, const char *pin)
 {
     int in_order;
