@@ -19,6 +19,18 @@ const char *__lsan_default_suppressions(void)
     return "leak:libpcre2\n";
 }
 
+// Of LeakSanitizer, where it is linked in: what is allocated between the two is no leak.
+__attribute__((weak)) void __lsan_disable(void);
+__attribute__((weak)) void __lsan_enable(void);
+
+void helper_repo_may_leak(bool may)
+{
+    if (may && __lsan_disable)
+        __lsan_disable();
+    if (!may && __lsan_enable)
+        __lsan_enable();
+}
+
 static void need(int code, const char *what)
 {
     if (code == 0)

@@ -16,6 +16,8 @@
 #include "runner/git/repository.h"
 #include "tests/helpers/helper_files.h"
 
+#include <stdbool.h>
+
 enum helper_commit {
     REPO_START,
     REPO_TUNE,        // tag v0.1; START computed a fourth of its rows twice: faster
@@ -82,6 +84,10 @@ struct helper_file {
 void helper_repo_commit(char out[OBJECT_ID_TEXT], const char *directory, const char *branch,
                         const char *const *parents, size_t parent_count, int number,
                         const char *message, const struct helper_file *files, size_t count);
+
+// Between true and false leaks are not told: libgit2 1.5 loses the reference to a commit that is
+// not there or that it cannot parse.
+void helper_repo_may_leak(bool may);
 
 // What of a repository is part of no commit: where its checkout could have come from, and its own
 // configuration. Both say whose the checkout is.

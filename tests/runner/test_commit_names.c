@@ -120,8 +120,10 @@ TEST(branch_whose_commit_is_not_there_is_told_as_such)
     static const char absent[] = "0123456789012345678901234567890123456789\n";
     char *path = xprintf("%s/.git/refs/heads/lost", repo.directory);
     helper_write_text(path, absent);
+    helper_repo_may_leak(true);
     is_refused("lost", "lost: commit 012345678901 is missing in ");
     is_refused("refs/heads/lost", "or you may not read it");
+    helper_repo_may_leak(false);
     assert_int_equal(unlink(path), 0);
     free(path);
 }
