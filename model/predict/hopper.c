@@ -652,7 +652,7 @@ static double launch_ns(const struct predict_input *in)
 
 // A launch that begins under the one before sets up its barriers and descriptors there, meets its
 // cluster, and waits: what that hides of the first loads in a stream, and half of it less where
-// two warpgroups take turns. On H100s and H200s alike (baselines/recorded/h200/accuracy).
+// two warpgroups take turns. Of an H200 (baselines/recorded/h200/accuracy).
 static const double early_start_ns = 950, early_cluster_ns = 400, early_pingpong_ns = -600;
 
 static double hidden_ns(const struct hopper_terms *t)

@@ -144,22 +144,15 @@ struct renewed {
     double lines, tiles;
 };
 
-static struct renewed renewed_of(const char *text, int operand)
+static struct renewed renewed_between(const unsigned char *before, const unsigned char *now,
+                                      size_t bytes, size_t row)
 {
     enum { LINE = 64, TILE = 8 };
-    struct problem p;
-    struct buffers b = buffers_of(&p, text);
-    const size_t row = (size_t)((double)p.k * dtype_bytes(p.in));
-    const size_t bytes = b.parts.inputs[operand].bytes;
-    unsigned char *before = xcalloc(bytes, 1), *now = b.inputs[operand][0];
-    size_t lines = 0, tiles = 0;
-    renew(&b, 1000);
-    memcpy(before, now, bytes);
-    renew(&b, 2000);
+    size_t lines = 0, tiles = 0, count = 0;
     for (size_t at = 0; at < bytes; at += LINE)
         lines += memcmp(before + at, now + at, LINE) != 0;
     for (size_t top = 0; top + TILE * row <= bytes; top += TILE * row) {
-        for (size_t at = top; at < top + row; at += LINE) {
+        for (size_t at = top; at < top + row; at += LINE, count++) {
             size_t line = 0;
             while (line < TILE &&
                    memcmp(before + at + line * row, now + at + line * row, LINE) == 0)
@@ -167,10 +160,23 @@ static struct renewed renewed_of(const char *text, int operand)
             tiles += line < TILE;
         }
     }
+    return (struct renewed){(double)lines * LINE / (double)bytes, (double)tiles / (double)count};
+}
+
+static struct renewed renewed_of(const char *text, int operand)
+{
+    struct problem p;
+    struct buffers b = buffers_of(&p, text);
+    const size_t row = (size_t)((double)p.k * dtype_bytes(p.in));
+    const size_t bytes = b.parts.inputs[operand].bytes;
+    unsigned char *before = xcalloc(bytes, 1), *now = b.inputs[operand][0];
+    renew(&b, 1000);
+    memcpy(before, now, bytes);
+    renew(&b, 2000);
+    const struct renewed found = renewed_between(before, now, bytes, row);
     free(before);
     buffers_free(&b);
-    return (struct renewed){(double)lines * LINE / (double)bytes,
-                            (double)tiles * LINE * TILE / (double)bytes};
+    return found;
 }
 
 // Two products of what is new in one operand each, by tiles of tensor cores, cost more than the
@@ -194,30 +200,18 @@ TEST(who_keeps_a_product_gains_nothing_by_lines_that_stayed)
 // right as a whole; what is multiplied by rows finds no line.
 static struct renewed disguised_of(const char *text)
 {
-    enum { LINE = 64, TILE = 8 };
     struct problem p;
     struct buffers b = buffers_of(&p, text);
     const size_t bytes = b.parts.output.bytes, row = bytes / (size_t)p.m;
     unsigned char *before = xcalloc(bytes, 1), *now = b.outputs[0];
-    size_t lines = 0, tiles = 0, count = 0;
     renew(&b, 1000);
     memset(now, 0xee, bytes);
     memcpy(before, now, bytes);
     renew(&b, 2000);
-    for (size_t at = 0; at < bytes; at += LINE)
-        lines += memcmp(before + at, now + at, LINE) != 0;
-    for (size_t top = 0; top + TILE * row <= bytes; top += TILE * row) {
-        for (size_t at = top; at < top + row; at += LINE, count++) {
-            size_t line = 0;
-            while (line < TILE &&
-                   memcmp(before + at + line * row, now + at + line * row, LINE) == 0)
-                line++;
-            tiles += line < TILE;
-        }
-    }
+    const struct renewed found = renewed_between(before, now, bytes, row);
     free(before);
     buffers_free(&b);
-    return (struct renewed){(double)lines * LINE / (double)bytes, (double)tiles / (double)count};
+    return found;
 }
 
 TEST(who_looks_for_lines_that_the_other_side_left_gains_nothing)
