@@ -88,14 +88,15 @@ TEST(all_series_and_the_self_test_share_the_processes)
     fake_bench_write(&fake.bench, "calm", NULL);
 }
 
-// A recorder takes longer to start than to record. The first library's waits for a later process
-// before it tells its record: so those of the next one start beside it, or nobody comes. The same
-// holds for first looks at what did not change, which need the head's alone. No record is made
-// here, so nothing else starts a process in between.
+// A recorder takes longer to start than to record. Both of the first library's wait for all four
+// processes, which start after the two that list the builds, before they tell their records: so
+// those of the next one start beside them, or nobody comes. The same holds for first looks at what
+// did not change, which need the head's alone: one waits for the other. No record is made here, so
+// nothing else starts a process in between.
 TEST(recorders_of_the_next_library_start_beside_those_at_work)
 {
-    static const char *const recorded[] = {"cuda-changed-followed-1", "cuda-changed-last-2",
-                                           "cuda-same-followed-3", "cuda-same-last-4", NULL};
+    static const char *const recorded[] = {"cuda-changed-joined-6-1", "cuda-changed-last-2",
+                                           "cuda-same-joined-8-3", "cuda-same-last-4", NULL};
     char first[OBJECT_ID_TEXT], head[OBJECT_ID_TEXT];
     char *cuda = xprintf("%s.cuda", fake.bench.program);
     helper_write_text(cuda, "");
@@ -107,7 +108,8 @@ TEST(recorders_of_the_next_library_start_beside_those_at_work)
     fake_gate_run(&fake, first, head, 0);
     read_journal();
     plumb_said(&fake.outcome, 2, "cannot be recorded");
-    assert_int_equal(times("followed\n"), 2 + 1); // of both builds, and of the look
+    assert_int_equal(times("start\n") - times("ask\n"), 2 + 4 + 2);
+    assert_int_equal(times("joined\n"), 2 + 1); // of both builds, and of the look
     assert_int_equal(times("alone\n"), 0);
     unlink(cuda);
     free(cuda);

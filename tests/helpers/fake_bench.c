@@ -22,8 +22,8 @@
 //   on-end-NUMBER   behaves, and wants its blocks on end; so does scatter-PERCENT-NUMBER-on-end
 //   where           its note is the processors that it was told, and it stays not open
 //   touchy-pairs    dies only when other series are open
-//   ...-followed-NUMBER: its record is told when a later process has started, and the journal says
-//                   "followed"; or after ten seconds, and it says "alone"
+//   ...-joined-COUNT-NUMBER: its record is told when COUNT processes have started in all, and the
+//                   journal says "joined"; or after thirty seconds, and it says "alone"
 // AT is list, open, look (open in another regime than cold), pairs (also solo), close; without it:
 // open. "base-crash" does it only with the library base-crash.so. Others: see misbehave() and
 // take_samples().
@@ -68,7 +68,7 @@ struct bench {
     struct series open[SERIES_MAX];
     int count, room;
     FILE *journal; // NULL: none
-    int started;   // processes that had, this one with them, as the journal says
+    int started;   // processes that started up to this one, with it, as the journal says
     double load;   // everything takes so many times as long
     struct told_unit unit;
 };
@@ -88,12 +88,13 @@ static double now_ms(void)
     return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
 }
 
-static int count_started(void)
+// Of the journal's first `bytes`.
+static int count_started(long bytes)
 {
     char path[PATH_MAX], line[KERNEL_NAME_TEXT + 16];
     int count = 0;
     FILE *file = fopen(beside(path, ".journal"), "r");
-    while (file && fgets(line, sizeof(line), file))
+    while (file && ftell(file) < bytes && fgets(line, sizeof(line), file))
         count += (strcmp(line, "start\n") == 0) - (strcmp(line, "ask\n") == 0);
     if (file)
         fclose(file);
@@ -104,19 +105,20 @@ static int count_started(void)
 static void wait_for_a_later_one(const struct bench *bench)
 {
     const double until_ms = now_ms() + told_ms(".ends");
-    while (now_ms() < until_ms && count_started() <= bench->started)
+    while (now_ms() < until_ms && count_started(LONG_MAX) <= bench->started)
         usleep(5000);
 }
 
-static void wait_to_be_followed(const struct bench *bench)
+// Which of two processes that start together is the later one is chance: so all are counted.
+static void wait_to_be_joined(const struct bench *bench, int count)
 {
-    enum { LOOKS = 2000, LOOK_US = 5000 };
-    int look = 0;
-    while (look < LOOKS && count_started() <= bench->started) {
-        usleep(LOOK_US);
-        look++;
+    const double until_ms = now_ms() + 30e3;
+    bool joined = false;
+    while (!joined && now_ms() < until_ms) {
+        joined = count_started(LONG_MAX) >= count;
+        usleep(5000);
     }
-    note_down(bench, look < LOOKS ? "followed" : "alone", "");
+    note_down(bench, joined ? "joined" : "alone", "");
 }
 
 static void greet(const struct told_unit *unit)
@@ -436,8 +438,9 @@ static void calibrate(const struct wire_record *record)
 static void record_kernel(const struct bench *bench, const struct wire_record *record)
 {
     const char *kernel = wire_text(record, "kernel");
-    if (kernel && strstr(kernel, "followed"))
-        wait_to_be_followed(bench);
+    const char *joined = kernel ? strstr(kernel, "-joined-") : NULL;
+    if (joined)
+        wait_to_be_joined(bench, atoi(joined + strlen("-joined-")));
     tell_record();
 }
 
@@ -482,7 +485,8 @@ static void read_files(struct bench *bench, bool asked)
         bench->journal = fopen(path, "a");
     bench->load = told_load();
     note_down(bench, asked ? "start\nask" : "start", "");
-    bench->started = count_started();
+    // Another's line may already stand behind this one's.
+    bench->started = bench->journal ? count_started(ftell(bench->journal)) : 0;
 }
 
 int main(int argc, char **argv)
