@@ -64,6 +64,13 @@ constexpr plumb_traits ladder_traits(int bm, int bn, int bk, int stages, int thr
     return t;
 }
 
+// A rung, as the ABI has it.
+constexpr plumb_kernel ladder_row(const char *name, const char *summary, const plumb_traits &traits,
+                                  int (*launch)(const plumb_args *args, void *stream))
+{
+    return {name, summary, traits, supports_tf32, nullptr, nullptr, launch};
+}
+
 // The index-th tile when bands of `band` tile rows are walked column by column.
 DEVICE tile banded_tile(int index, int rows, int columns, int band)
 {
@@ -192,6 +199,13 @@ template <int bk> __global__ void __launch_bounds__(mma_threads) shared_mma(oper
         __syncthreads();
     }
     acc.store(o, tile_row, tile_column);
+}
+
+template <int bk> int launch_shared(const plumb_args *args, void *stream)
+{
+    shared_mma<bk><<<grid_of(args, mma_tile, mma_tile), mma_threads, 0, (cudaStream_t)stream>>>(
+        operands_of(args));
+    return cudaGetLastError();
 }
 
 // ---- The wgmma rungs before TMA: two warpgroups compute a 128 x 128 tile, 64 rows each; all 256

@@ -28,12 +28,9 @@ static int launch(const plumb_args *args, void *stream)
     return cudaGetLastError();
 }
 
-static const plumb_kernel kernel = {"tf32-1-mma",
-                                    "mma.sync from global memory, 128x128",
-                                    ladder_traits(mma_tile, mma_tile, 8, 1, mma_threads, 0, 220, 2,
-                                                  PLUMB_RASTER_N, 1, PLUMB_MMA_SYNC),
-                                    supports_tf32,
-                                    nullptr,
-                                    nullptr,
-                                    launch};
+static const plumb_kernel kernel =
+    ladder_row("tf32-1-mma", "mma.sync from global memory, 128x128",
+               ladder_traits(mma_tile, mma_tile, 8, 1, mma_threads, 0, 220, 2, PLUMB_RASTER_N, 1,
+                             PLUMB_MMA_SYNC),
+               launch);
 PLUMB_LIBRARY("cuda", kernel)

@@ -5,19 +5,9 @@
 // per block.
 #include "ladder.cuh"
 
-static int launch(const plumb_args *args, void *stream)
-{
-    shared_mma<8><<<grid_of(args, mma_tile, mma_tile), mma_threads, 0, (cudaStream_t)stream>>>(
-        operands_of(args));
-    return cudaGetLastError();
-}
-
-static const plumb_kernel kernel = {"tf32-2-shared-k8",
-                                    "mma.sync from shared memory, cp.async, 128x128x8",
-                                    ladder_traits(mma_tile, mma_tile, 8, 1, mma_threads, 12288, 180,
-                                                  2, PLUMB_RASTER_N, 1, PLUMB_MMA_SYNC),
-                                    supports_tf32,
-                                    nullptr,
-                                    nullptr,
-                                    launch};
+static const plumb_kernel kernel =
+    ladder_row("tf32-2-shared-k8", "mma.sync from shared memory, cp.async, 128x128x8",
+               ladder_traits(mma_tile, mma_tile, 8, 1, mma_threads, 12288, 180, 2, PLUMB_RASTER_N,
+                             1, PLUMB_MMA_SYNC),
+               launch_shared<8>);
 PLUMB_LIBRARY("cuda", kernel)

@@ -4,19 +4,9 @@
 // whole 128-byte lines of each row. Fragments still cross registers.
 #include "ladder.cuh"
 
-static int launch(const plumb_args *args, void *stream)
-{
-    shared_mma<32><<<grid_of(args, mma_tile, mma_tile), mma_threads, 0, (cudaStream_t)stream>>>(
-        operands_of(args));
-    return cudaGetLastError();
-}
-
-static const plumb_kernel kernel = {"tf32-3-shared-k32",
-                                    "mma.sync from shared memory, cp.async, 128x128x32",
-                                    ladder_traits(mma_tile, mma_tile, 32, 1, mma_threads, 36864,
-                                                  194, 2, PLUMB_RASTER_N, 1, PLUMB_MMA_SYNC),
-                                    supports_tf32,
-                                    nullptr,
-                                    nullptr,
-                                    launch};
+static const plumb_kernel kernel =
+    ladder_row("tf32-3-shared-k32", "mma.sync from shared memory, cp.async, 128x128x32",
+               ladder_traits(mma_tile, mma_tile, 32, 1, mma_threads, 36864, 194, 2, PLUMB_RASTER_N,
+                             1, PLUMB_MMA_SYNC),
+               launch_shared<32>);
 PLUMB_LIBRARY("cuda", kernel)

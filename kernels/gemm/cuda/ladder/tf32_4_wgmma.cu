@@ -28,12 +28,7 @@ static int launch(const plumb_args *args, void *stream)
     return cudaGetLastError();
 }
 
-static const plumb_kernel kernel = {
-    "tf32-4-wgmma",
-    "wgmma from swizzled shared memory, one buffer, 128x128x32",
-    ladder_traits(wgmma_tile, wgmma_tile, 32, 1, wgmma_threads, wgmma_slab, 96, 2),
-    supports_tf32,
-    nullptr,
-    nullptr,
-    launch};
+static const plumb_kernel kernel = ladder_row(
+    "tf32-4-wgmma", "wgmma from swizzled shared memory, one buffer, 128x128x32",
+    ladder_traits(wgmma_tile, wgmma_tile, 32, 1, wgmma_threads, wgmma_slab, 96, 2), launch);
 PLUMB_LIBRARY("cuda", kernel)

@@ -21,12 +21,7 @@ static int launch(const plumb_args *args, void *stream)
     return cudaGetLastError();
 }
 
-static const plumb_kernel kernel = {
-    "tf32-5-double",
-    "wgmma, two cp.async buffers, 128x128x32",
-    ladder_traits(wgmma_tile, wgmma_tile, 32, 2, wgmma_threads, 2 * wgmma_slab, 124, 2),
-    supports_tf32,
-    nullptr,
-    nullptr,
-    launch};
+static const plumb_kernel kernel = ladder_row(
+    "tf32-5-double", "wgmma, two cp.async buffers, 128x128x32",
+    ladder_traits(wgmma_tile, wgmma_tile, 32, 2, wgmma_threads, 2 * wgmma_slab, 124, 2), launch);
 PLUMB_LIBRARY("cuda", kernel)

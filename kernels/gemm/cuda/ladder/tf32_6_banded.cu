@@ -27,13 +27,9 @@ static int launch(const plumb_args *args, void *stream)
     return cudaGetLastError();
 }
 
-static const plumb_kernel kernel = {
-    "tf32-6-banded",
-    "wgmma, two cp.async buffers, tiles in bands of 8 rows, 128x128x32",
-    ladder_traits(wgmma_tile, wgmma_tile, 32, 2, wgmma_threads, 2 * wgmma_slab, 126, 2,
-                  PLUMB_RASTER_M, band),
-    supports_tf32,
-    nullptr,
-    nullptr,
-    launch};
+static const plumb_kernel kernel =
+    ladder_row("tf32-6-banded", "wgmma, two cp.async buffers, tiles in bands of 8 rows, 128x128x32",
+               ladder_traits(wgmma_tile, wgmma_tile, 32, 2, wgmma_threads, 2 * wgmma_slab, 126, 2,
+                             PLUMB_RASTER_M, band),
+               launch);
 PLUMB_LIBRARY("cuda", kernel)

@@ -10,13 +10,9 @@
 // every one of the 512 meetings.
 #include "ladder.cuh"
 
-static const plumb_kernel kernel = {"tf32-8-tma-wide",
-                                    "TMA, wgmma, 4 stages, tiles in bands of 8 rows, 128x256x32",
-                                    ladder_traits(tma_bm, 256, 32, 4, tma_threads,
-                                                  tma_shared<256, 4>, 154, 1, PLUMB_RASTER_M,
-                                                  tma_band),
-                                    supports_tf32,
-                                    nullptr,
-                                    nullptr,
-                                    launch_tma<256, 4, 1>};
+static const plumb_kernel kernel =
+    ladder_row("tf32-8-tma-wide", "TMA, wgmma, 4 stages, tiles in bands of 8 rows, 128x256x32",
+               ladder_traits(tma_bm, 256, 32, 4, tma_threads, tma_shared<256, 4>, 154, 1,
+                             PLUMB_RASTER_M, tma_band),
+               launch_tma<256, 4, 1>);
 PLUMB_LIBRARY("cuda", kernel)
