@@ -61,105 +61,86 @@ static __global__ void __launch_bounds__(256)
 
 // ---- host ----
 
-struct dual_state {
-    struct cublaslt_state products;
-    struct kept_graphs<struct plumb_args> graphs;
-};
+// COUNT products (1 of both matrices, or 2), whose elements are `element`.
+using element = std::conditional_t<COUNT == 1, __nv_bfloat16, float>;
+static struct cublaslt_state products;
+static struct kept_graphs<struct plumb_args> graphs;
 
-// A dual problem of `in` (BF16 or E4M3, the latter with fast accumulation) as `count` products (1
-// of both matrices, or 2) whose elements are `type`.
-template <plumb_dtype in, class type, int count> struct dual_by_products {
-    static struct plumb_problem problem(const struct plumb_problem *p)
-    {
-        struct plumb_problem product = *p;
-        product.n = p->n * 2 / count;
-        product.out_type = sizeof(type) == 2 ? PLUMB_BF16 : PLUMB_FP32;
-        product.epilogue = PLUMB_NO_EPILOGUE;
-        return product;
+static struct plumb_problem problem_of(const struct plumb_problem *p)
+{
+    struct plumb_problem product = *p;
+    product.n = p->n * 2 / COUNT;
+    product.out_type = COUNT == 1 ? PLUMB_BF16 : PLUMB_FP32;
+    product.epilogue = PLUMB_NO_EPILOGUE;
+    return product;
+}
+
+static int supports(const struct plumb_problem *p)
+{
+    const struct plumb_problem product = problem_of(p);
+    return p->epilogue == PLUMB_DUAL_SILU && p->in_type == IN && p->out_type == PLUMB_BF16 &&
+           p->layout == PLUMB_TN && p->batch == 1 && p->m <= 65535 && p->n <= INT32_MAX / 2 &&
+           cublaslt_supports(&product);
+}
+
+// The library's own workspace comes first.
+static size_t workspace(const struct plumb_problem *p)
+{
+    return cublaslt_workspace_bytes + 2 * p->m * p->n * sizeof(element);
+}
+
+static struct plumb_args product(const struct plumb_args *args, int index)
+{
+    struct plumb_args one = *args;
+    const struct plumb_problem *p = &args->problem;
+    one.problem = problem_of(p);
+    one.b = static_cast<const char *>(args->b) + index * p->n * p->k * (IN == PLUMB_BF16 ? 2 : 1);
+    one.c = static_cast<char *>(args->workspace) + cublaslt_workspace_bytes +
+            index * p->m * p->n * sizeof(element);
+    one.workspace_bytes = cublaslt_workspace_bytes;
+    return one;
+}
+
+static int combine(const struct plumb_args *args, cudaStream_t stream)
+{
+    const int n = static_cast<int>(args->problem.n), threads = 256;
+    const int width = n % 8 == 0 ? 8 : 1, per_block = threads * width;
+    const element *gate = static_cast<const element *>(product(args, 0).c);
+    const struct pair_of_products<element> pair = {
+        gate, gate + (COUNT == 1 ? n : args->problem.m * n), COUNT == 1 ? 2L * n : n
+    };
+    const dim3 blocks((n + per_block - 1) / per_block, static_cast<unsigned>(args->problem.m));
+    const auto kernel = width == 8 ? combine_products<element, 8> : combine_products<element, 1>;
+    kernel<<<blocks, threads, 0, stream>>>(pair, static_cast<__nv_bfloat16 *>(args->c), n);
+    return cudaGetLastError();
+}
+
+static int queue(const struct plumb_args *args, cudaStream_t stream)
+{
+    for (int i = 0; i < COUNT; i++) {
+        const struct plumb_args one = product(args, i);
+        const int code = cublaslt_launch(&products, &one, stream);
+        if (code)
+            return code;
     }
-
-    static int supports(const struct plumb_problem *p)
-    {
-        const struct plumb_problem product = problem(p);
-        return p->epilogue == PLUMB_DUAL_SILU && p->in_type == in && p->out_type == PLUMB_BF16 &&
-               p->layout == PLUMB_TN && p->batch == 1 && p->m <= 65535 && p->n <= INT32_MAX / 2 &&
-               cublaslt_supports(&product);
-    }
-
-    // The library's own workspace comes first.
-    static size_t workspace(const struct plumb_problem *p)
-    {
-        return cublaslt_workspace_bytes + 2 * p->m * p->n * sizeof(type);
-    }
-
-    static struct plumb_args product(const struct plumb_args *args, int index)
-    {
-        struct plumb_args one = *args;
-        const struct plumb_problem *p = &args->problem;
-        one.problem = problem(p);
-        one.b =
-            static_cast<const char *>(args->b) + index * p->n * p->k * (in == PLUMB_BF16 ? 2 : 1);
-        one.c = static_cast<char *>(args->workspace) + cublaslt_workspace_bytes +
-                index * p->m * p->n * sizeof(type);
-        one.workspace_bytes = cublaslt_workspace_bytes;
-        return one;
-    }
-
-    static int combine(const struct plumb_args *args, cudaStream_t stream)
-    {
-        const int n = static_cast<int>(args->problem.n), threads = 256;
-        const int width = n % 8 == 0 ? 8 : 1, per_block = threads * width;
-        const type *gate = static_cast<const type *>(product(args, 0).c);
-        const struct pair_of_products<type> products = {
-            gate, gate + (count == 1 ? n : args->problem.m * n), count == 1 ? 2L * n : n
-        };
-        const dim3 blocks((n + per_block - 1) / per_block, static_cast<unsigned>(args->problem.m));
-        const auto kernel = width == 8 ? combine_products<type, 8> : combine_products<type, 1>;
-        kernel<<<blocks, threads, 0, stream>>>(products, static_cast<__nv_bfloat16 *>(args->c), n);
-        return cudaGetLastError();
-    }
-
-    static int queue(struct dual_state *s, const struct plumb_args *args, cudaStream_t stream)
-    {
-        for (int i = 0; i < count; i++) {
-            const struct plumb_args one = product(args, i);
-            const int code = cublaslt_launch(&s->products, &one, stream);
-            if (code)
-                return code;
-        }
-        return combine(args, stream);
-    }
-
-    static int prepare(struct dual_state *s, const struct plumb_args *args, void *stream,
-                       const char *pin, char *note, size_t note_size)
-    {
-        const struct plumb_args one = product(args, 0);
-        const int code = s->graphs.begin(); // of an algorithm that may change now
-        return code ? code
-                    : cublaslt_prepare(&s->products, describe_plain<in == PLUMB_E4M3>, &one, stream,
-                                       pin, note, note_size);
-    }
-
-    static int launch(struct dual_state *s, const struct plumb_args *args, void *stream)
-    {
-        if (args->workspace_bytes < workspace(&args->problem))
-            return cudaErrorInvalidValue;
-        return s->graphs.launch(args, stream, [=](cudaStream_t to) { return queue(s, args, to); });
-    }
-};
-
-using dual = dual_by_products<IN, std::conditional_t<COUNT == 1, __nv_bfloat16, float>, COUNT>;
-static struct dual_state state;
+    return combine(args, stream);
+}
 
 static int prepare(const struct plumb_args *args, void *stream, const char *pin, char *note,
                    size_t note_size)
 {
-    return dual::prepare(&state, args, stream, pin, note, note_size);
+    const struct plumb_args one = product(args, 0);
+    const int code = graphs.begin(); // of an algorithm that may change now
+    return code ? code
+                : cublaslt_prepare(&products, describe_plain<IN == PLUMB_E4M3>, &one, stream, pin,
+                                   note, note_size);
 }
 
 static int launch(const struct plumb_args *args, void *stream)
 {
-    return dual::launch(&state, args, stream);
+    if (args->workspace_bytes < workspace(&args->problem))
+        return cudaErrorInvalidValue;
+    return graphs.launch(args, stream, [=](cudaStream_t to) { return queue(args, to); });
 }
 
 static const struct plumb_kernel kernel = {
@@ -167,8 +148,8 @@ static const struct plumb_kernel kernel = {
     .summary = COUNT == 1 ? "one product of cuBLASLt of 2 n columns, and a pass"
                           : "two products of cuBLASLt in FP32, and a pass",
     .traits = {.in_type = IN, .out_type = PLUMB_BF16, .acc_type = PLUMB_FP32},
-    .supports = dual::supports,
-    .workspace = dual::workspace,
+    .supports = supports,
+    .workspace = workspace,
     .prepare = prepare,
     .launch = launch,
 };

@@ -51,132 +51,111 @@ static __global__ void __launch_bounds__(256)
 
 // ---- host ----
 
-struct nvfp4_state {
-    struct cublaslt_state products;
-    struct kept_graphs<struct plumb_form_args> graphs;
-};
+constexpr int matrices = DUAL ? 2 : 1; // B
+static struct cublaslt_state products;
+static struct kept_graphs<struct plumb_form_args> graphs;
 
-template <bool dual> struct nvfp4_by_product {
-    static int64_t columns(const struct plumb_problem *p)
-    {
-        return p->n * (dual ? 2 : 1);
-    }
+static struct plumb_problem problem_of(const struct plumb_problem *p)
+{
+    struct plumb_problem product = *p;
+    product.n = matrices * p->n;
+    product.in_type = PLUMB_FP16;
+    product.out_type = PLUMB_FP32;
+    product.epilogue = PLUMB_NO_EPILOGUE;
+    return product;
+}
 
-    static struct plumb_problem product_of(const struct plumb_problem *p)
-    {
-        struct plumb_problem product = *p;
-        product.n = columns(p);
-        product.in_type = PLUMB_FP16;
-        product.out_type = PLUMB_FP32;
-        product.epilogue = PLUMB_NO_EPILOGUE;
-        return product;
-    }
+static int supports(const struct plumb_form *form)
+{
+    const struct plumb_problem *p = &form->problem;
+    const struct plumb_problem product = problem_of(p);
+    return nvfp4_supports(form, DUAL ? PLUMB_DUAL_SILU : PLUMB_NO_EPILOGUE) && p->m <= 65535 &&
+           cublaslt_supports(&product);
+}
 
-    static int supports(const struct plumb_form *form)
-    {
-        const struct plumb_problem *p = &form->problem;
-        const struct plumb_problem product = product_of(p);
-        return nvfp4_supports(form, dual ? PLUMB_DUAL_SILU : PLUMB_NO_EPILOGUE) && p->m <= 65535 &&
-               cublaslt_supports(&product);
-    }
+// The library's own workspace, then products, A, B.
+static size_t products_bytes(const struct plumb_problem *p)
+{
+    return static_cast<size_t>(p->m * matrices * p->n * 4 + 255) / 256 * 256;
+}
 
-    // The library's own workspace, then products, A, B.
-    static size_t products_bytes(const struct plumb_problem *p)
-    {
-        return static_cast<size_t>(p->m * columns(p) * 4 + 255) / 256 * 256;
-    }
-    static size_t a_bytes(const struct plumb_problem *p)
-    {
-        return static_cast<size_t>(p->m * p->k * 2 + 255) / 256 * 256;
-    }
-    static size_t workspace(const struct plumb_form *form)
-    {
-        const struct plumb_problem *p = &form->problem;
-        return cublaslt_workspace_bytes + products_bytes(p) + a_bytes(p) +
-               static_cast<size_t>(columns(p) * p->k * 2);
-    }
+static size_t a_bytes(const struct plumb_problem *p)
+{
+    return static_cast<size_t>(p->m * p->k * 2 + 255) / 256 * 256;
+}
 
-    static struct plumb_args product(const struct plumb_form_args *args)
-    {
-        struct plumb_args one = args->args;
-        const struct plumb_problem *p = &args->form.problem;
-        one.problem = product_of(p);
-        char *at = static_cast<char *>(one.workspace) + cublaslt_workspace_bytes;
-        one.c = at;
-        one.a = at + products_bytes(p);
-        one.b = at + products_bytes(p) + a_bytes(p);
-        one.workspace_bytes = cublaslt_workspace_bytes;
-        one.scale_a = one.scale_b = nullptr;
-        return one;
-    }
+static size_t workspace(const struct plumb_form *form)
+{
+    const struct plumb_problem *p = &form->problem;
+    return cublaslt_workspace_bytes + products_bytes(p) + a_bytes(p) +
+           static_cast<size_t>(matrices * p->n * p->k * 2);
+}
 
-    static void decode(const void *to, const void *codes, const void *scales, int64_t rows,
-                       int64_t k, cudaStream_t stream)
-    {
-        const int64_t blocks = (rows * (k / 32) + 255) / 256;
-        decode_rows<<<static_cast<unsigned>(blocks), 256, 0, stream>>>(
-            static_cast<uint4 *>(const_cast<void *>(to)), static_cast<const uint8_t *>(codes),
-            static_cast<const uint8_t *>(scales), static_cast<int>(rows), static_cast<int>(k));
-    }
+static struct plumb_args product(const struct plumb_form_args *args)
+{
+    struct plumb_args one = args->args;
+    const struct plumb_problem *p = &args->form.problem;
+    one.problem = problem_of(p);
+    char *at = static_cast<char *>(one.workspace) + cublaslt_workspace_bytes;
+    one.c = at;
+    one.a = at + products_bytes(p);
+    one.b = at + products_bytes(p) + a_bytes(p);
+    one.workspace_bytes = cublaslt_workspace_bytes;
+    one.scale_a = one.scale_b = nullptr;
+    return one;
+}
 
-    static int queue(struct nvfp4_state *s, const struct plumb_form_args *args, cudaStream_t stream)
-    {
-        const struct plumb_problem *p = &args->form.problem;
-        const struct plumb_args one = product(args);
-        const int64_t b_scales = (p->n + 127) / 128 * ((p->k + 63) / 64) * nvfp4_tile_bytes;
-        decode(one.a, args->args.a, args->block_scales_a, p->m, p->k, stream);
-        for (int i = 0; i < (dual ? 2 : 1); i++)
-            decode(static_cast<const char *>(one.b) + i * p->n * p->k * 2,
-                   static_cast<const char *>(args->args.b) + i * p->n * p->k / 2,
-                   static_cast<const char *>(args->block_scales_b) + i * b_scales, p->n, p->k,
-                   stream);
-        const int code = cublaslt_launch(&s->products, &one, stream);
-        if (code)
-            return code;
-        const dim3 blocks(static_cast<unsigned>((p->n + 255) / 256), static_cast<unsigned>(p->m));
-        finish_products<dual>
-            <<<blocks, 256, 0, stream>>>(static_cast<const float *>(one.c), nvfp4_output_of(args));
-        return cudaGetLastError();
-    }
+static void decode(const void *to, const void *codes, const void *scales, int64_t rows, int64_t k,
+                   cudaStream_t stream)
+{
+    const int64_t blocks = (rows * (k / 32) + 255) / 256;
+    decode_rows<<<static_cast<unsigned>(blocks), 256, 0, stream>>>(
+        static_cast<uint4 *>(const_cast<void *>(to)), static_cast<const uint8_t *>(codes),
+        static_cast<const uint8_t *>(scales), static_cast<int>(rows), static_cast<int>(k));
+}
 
-    static int prepare(struct nvfp4_state *s, const struct plumb_form_args *args, void *stream,
-                       const char *pin, char *note, size_t note_size)
-    {
-        const struct plumb_args one = product(args);
-        const int code = s->graphs.begin(); // of an algorithm that may change now
-        return code ? code
-                    : cublaslt_prepare(&s->products, describe_plain<false>, &one, stream, pin, note,
-                                       note_size);
-    }
-
-    static int launch(struct nvfp4_state *s, const struct plumb_form_args *args, void *stream)
-    {
-        if (args->args.workspace_bytes < workspace(&args->form))
-            return cudaErrorInvalidValue;
-        return s->graphs.launch(args, stream, [=](cudaStream_t to) { return queue(s, args, to); });
-    }
-};
-
-using nvfp4 = nvfp4_by_product<DUAL>;
-static struct nvfp4_state state;
+static int queue(const struct plumb_form_args *args, cudaStream_t stream)
+{
+    const struct plumb_problem *p = &args->form.problem;
+    const struct plumb_args one = product(args);
+    const int64_t b_scales = (p->n + 127) / 128 * ((p->k + 63) / 64) * nvfp4_tile_bytes;
+    decode(one.a, args->args.a, args->block_scales_a, p->m, p->k, stream);
+    for (int i = 0; i < matrices; i++)
+        decode(static_cast<const char *>(one.b) + i * p->n * p->k * 2,
+               static_cast<const char *>(args->args.b) + i * p->n * p->k / 2,
+               static_cast<const char *>(args->block_scales_b) + i * b_scales, p->n, p->k, stream);
+    const int code = cublaslt_launch(&products, &one, stream);
+    if (code)
+        return code;
+    const dim3 blocks(static_cast<unsigned>((p->n + 255) / 256), static_cast<unsigned>(p->m));
+    finish_products<DUAL>
+        <<<blocks, 256, 0, stream>>>(static_cast<const float *>(one.c), nvfp4_output_of(args));
+    return cudaGetLastError();
+}
 
 static int prepare(const struct plumb_form_args *args, void *stream, const char *pin, char *note,
                    size_t note_size)
 {
-    return nvfp4::prepare(&state, args, stream, pin, note, note_size);
+    const struct plumb_args one = product(args);
+    const int code = graphs.begin(); // of an algorithm that may change now
+    return code ? code
+                : cublaslt_prepare(&products, describe_plain<false>, &one, stream, pin, note,
+                                   note_size);
 }
 
 static int launch(const struct plumb_form_args *args, void *stream)
 {
-    return nvfp4::launch(&state, args, stream);
+    if (args->args.workspace_bytes < workspace(&args->form))
+        return cudaErrorInvalidValue;
+    return graphs.launch(args, stream, [=](cudaStream_t to) { return queue(args, to); });
 }
 
 static const struct plumb_form_kernel kernel = {
     .kernel = {.name = NAME,
                .summary = "decoded to FP16, a product of cuBLASLt, a pass",
                .traits = {.in_type = PLUMB_E2M1, .out_type = PLUMB_FP16, .acc_type = PLUMB_FP32}},
-    .supports = nvfp4::supports,
-    .workspace = nvfp4::workspace,
+    .supports = supports,
+    .workspace = workspace,
     .prepare = prepare,
     .launch = launch,
 };
