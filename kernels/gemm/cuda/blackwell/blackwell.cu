@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // arch: 100a
-// module: blackwell_1_fused -DMODULE_blackwell_1_fused
-// module: blackwell_2_pair -DMODULE_blackwell_2_pair
-// module: blackwell_3_collector -DMODULE_blackwell_3_collector
+// module: blackwell_1_fused -DGROUP=1 -DCOLLECTS=false -DNAME="blackwell-1-fused"
+// module: blackwell_2_pair -DGROUP=2 -DCOLLECTS=false -DNAME="blackwell-2-pair"
+// module: blackwell_3_collector -DGROUP=2 -DCOLLECTS=true -DNAME="blackwell-3-collector"
 //
 // The dual GEMM in NVFP4 by the tensor cores of Blackwell, C = silu(A B1) * (A B2), as the document
 // on NVFP4 that the dual ladder follows has it: one kernel, a tile of C per block, both sums in
@@ -14,10 +14,15 @@
 //                matrix instructions for each 64 of K.
 //   warps 0-3    read both sums when all has ended, 32 rows each, and store their results.
 //
-// group 2: two neighbouring blocks along m share each instruction. Each loads its own 128 rows of A
-// and half of B1's and B2's rows, which halves what a stage has of them; the first block's barriers
-// count both blocks' bytes, and its multiplier works for both. The scales of B are needed whole by
-// both.
+// Three rungs:
+//
+//   fused        both products and the gate in one kernel.
+//   pair         two neighbouring blocks along m share each instruction (group 2). Each loads its
+//                own 128 rows of A and half of B1's and B2's rows, so that a stage has half of them
+//                and the ring is deeper; the first block's barriers count both blocks' bytes, and
+//                its multiplier works for both. The scales of B are needed whole by both.
+//   collector    the two instructions that have A in common say so, and the second takes it from
+//                the buffer in front of the tensor cores.
 //
 // Scales have columns of their own for each stage: that copies wait for the instructions before
 // them is not promised for instructions that read scales.
@@ -452,62 +457,38 @@ template <class c> static int launch_blackwell(const plumb_form_args *args, void
 }
 
 // Columns per block that leave a B200's 148 SMs something each: 64 up to 256 rows, then 128.
-template <int group, bool collects>
-int launch_blackwell_fitting(const plumb_form_args *args, void *stream)
+static int launch(const plumb_form_args *args, void *stream)
 {
     const plumb_problem &p = args->form.problem;
     const int64_t wide = (p.m + 127) / 128 * ((p.n + 127) / 128);
-    return wide <= 74 ? launch_blackwell<blackwell_config<64, group, collects>>(args, stream)
-                      : launch_blackwell<blackwell_config<128, group, collects>>(args, stream);
+    return wide <= 74 ? launch_blackwell<blackwell_config<64, GROUP, COLLECTS>>(args, stream)
+                      : launch_blackwell<blackwell_config<128, GROUP, COLLECTS>>(args, stream);
 }
 
-template <int group, bool collects>
-constexpr plumb_form_kernel blackwell_kernel(const char *name, const char *summary)
-{
-    using c = blackwell_config<128, group, collects>;
-    plumb_traits t = {};
-    t.in_type = PLUMB_E2M1;
-    t.out_type = PLUMB_FP16;
-    t.acc_type = PLUMB_FP32;
-    t.tile_m = BLACKWELL_ROWS;
-    t.tile_n = c::n;
-    t.tile_k = BLACKWELL_SLAB;
-    t.stages = c::layout.stages;
-    t.cluster_m = group;
-    t.cluster_n = t.raster_group = t.split_k = t.blocks_per_sm = 1;
-    t.threads = c::threads;
-    t.smem_bytes = c::layout.shared_bytes;
-    return {{name, summary, t, nullptr, nullptr, nullptr, nullptr},
-            supports_blackwell,
-            nullptr,
-            nullptr,
-            launch_blackwell_fitting<group, collects>,
-            nullptr,
-            nullptr};
-}
+using shape = blackwell_config<128, GROUP, COLLECTS>;
 
-// ---- the rungs ----
-
-#if defined MODULE_blackwell_1_fused
-// NVFP4 on Blackwell, rung 1: both products and the gate in one kernel, sums in tensor memory.
-
-static const plumb_form_kernel kernel = blackwell_kernel<1, false>(
-    "blackwell-1-fused", "both sums in tensor memory, one block per instruction; never run");
+static const plumb_form_kernel kernel = {
+    .kernel = {.name = NAME,
+               .summary = COLLECTS
+                              ? "A is kept between the two instructions that share it; never run"
+                          : GROUP == 2
+                              ? "pairs of blocks share an instruction; never run"
+                              : "both sums in tensor memory, one block per instruction; never run",
+               .traits = {.in_type = PLUMB_E2M1,
+                          .out_type = PLUMB_FP16,
+                          .acc_type = PLUMB_FP32,
+                          .tile_m = BLACKWELL_ROWS,
+                          .tile_n = shape::n,
+                          .tile_k = BLACKWELL_SLAB,
+                          .stages = shape::layout.stages,
+                          .cluster_m = GROUP,
+                          .cluster_n = 1,
+                          .threads = shape::threads,
+                          .smem_bytes = shape::layout.shared_bytes,
+                          .blocks_per_sm = 1,
+                          .raster_group = 1,
+                          .split_k = 1}},
+    .supports = supports_blackwell,
+    .launch = launch,
+};
 PLUMB_FORM_LIBRARY("cuda", kernel)
-
-#elif defined MODULE_blackwell_2_pair
-// NVFP4 on Blackwell, rung 2: pairs of blocks share each matrix instruction, and each loads half of
-// B, so that a stage is smaller and the ring deeper.
-
-static const plumb_form_kernel kernel = blackwell_kernel<2, false>(
-    "blackwell-2-pair", "pairs of blocks share an instruction; never run");
-PLUMB_FORM_LIBRARY("cuda", kernel)
-
-#elif defined MODULE_blackwell_3_collector
-// NVFP4 on Blackwell, rung 3: the two instructions that have A in common say so, and the second
-// takes it from the buffer in front of the tensor cores.
-
-static const plumb_form_kernel kernel = blackwell_kernel<2, true>(
-    "blackwell-3-collector", "A is kept between the two instructions that share it; never run");
-PLUMB_FORM_LIBRARY("cuda", kernel)
-#endif

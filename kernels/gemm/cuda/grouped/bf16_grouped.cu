@@ -113,37 +113,31 @@ __global__ void __launch_bounds__(c::threads, 1)
 
 // ---- host ----
 
-template <class c> int supports_groups(const plumb_form *f)
-{
-    return f->scale_vector == 0 && supports_grouping<c>(f);
-}
-
-template <class c>
-int launch_grouped(const plumb_form_args *args, void *stream, int stages, int band)
-{
-    static_assert(c::bm == weight_box);
-    grouped_maps maps = {};
-    if (make_grouped_maps<c>(&maps, args) != cudaSuccess)
-        return cudaErrorInvalidValue;
-    const grouped_params p = make_grouped_params<c>(args, stages, band, INT32_MAX);
-    const int bytes = grouped_bytes<c, tile_ring>(stages, args->form.groups);
-    return launch_groups<c>(grouped_gemm<c>, maps, p, p.taken, bytes, stream);
-}
-
 using shape = tiled<bf16, tiling{.tile_m = 128, .tile_n = 192, .pingpong = true, .swapped = true}>;
 constexpr int stages = 5, band = 4;
+static_assert(shape::bm == weight_box);
 static_assert(grouped_bytes<shape, tile_ring>(stages, groups_most) <= shape::smem_limit);
+
+static int supports(const plumb_form *f)
+{
+    return f->scale_vector == 0 && supports_grouping<shape>(f);
+}
 
 static int launch(const plumb_form_args *args, void *stream)
 {
-    return launch_grouped<shape>(args, stream, stages, band);
+    grouped_maps maps = {};
+    if (make_grouped_maps<shape>(&maps, args) != cudaSuccess)
+        return cudaErrorInvalidValue;
+    const grouped_params p = make_grouped_params<shape>(args, stages, band, INT32_MAX);
+    const int bytes = grouped_bytes<shape, tile_ring>(stages, args->form.groups);
+    return launch_groups<shape>(grouped_gemm<shape>, maps, p, p.taken, bytes, stream);
 }
 
 static const plumb_form_kernel kernel = {
     .kernel = {.name = "bf16-grouped",
                .summary = "all groups in one launch, tiles as high as a group's rows",
                .traits = persistent_traits<shape>(stages, PLUMB_RASTER_N, band)},
-    .supports = supports_groups<shape>,
+    .supports = supports,
     .workspace = grouped_workspace,
     .launch = launch,
 };

@@ -310,34 +310,28 @@ __global__ void __launch_bounds__(c::threads, 1)
 
 // ---- host ----
 
-template <class c> int supports_scaled_groups(const plumb_form *f)
+using shape = scaled_config<
+    tiled<e4m3, tiling{.tile_m = 256, .tile_n = 128, .groups_m = 2, .swapped = true}>>;
+// many_from: groups of at least so many rows run without their operands swapped.
+constexpr int stages = 4, band = 8, many_from = 65;
+static_assert(grouped_bytes<shape, scaled_ring>(stages, groups_most) <= shape::smem_limit);
+
+static int supports(const plumb_form *f)
 {
-    return supports_grouping<c>(f) && f->scale_type == PLUMB_FP32 &&
+    return supports_grouping<shape>(f) && f->scale_type == PLUMB_FP32 &&
            f->scale_vector == scale_block && f->scale_rows_a == 1 &&
            f->scale_rows_b == scale_block && f->scale_layout == PLUMB_SCALES_COLUMNS &&
            (f->grouping == PLUMB_CONTIGUOUS || f->problem.m % group_step == 0);
 }
 
-// Of tiles of groups of many rows.
-template <class c> constexpr plumb_traits scaled_groups_traits(int stages, int band)
-{
-    plumb_traits t = persistent_traits<c>(stages, PLUMB_RASTER_N, band);
-    t.tile_m = c::bm;
-    t.tile_n = c::bn;
-    return t;
-}
-
-// many_from: groups of at least so many rows run without their operands swapped.
-template <class c>
-int launch_scaled_groups(const plumb_form_args *args, void *stream, int stages, int band,
-                         int many_from)
+static int launch(const plumb_form_args *args, void *stream)
 {
     const plumb_form &f = args->form;
     grouped_maps maps = {};
     scaled_params p = {};
-    if (make_grouped_maps<c>(&maps, args) != cudaSuccess)
+    if (make_grouped_maps<shape>(&maps, args) != cudaSuccess)
         return cudaErrorInvalidValue;
-    p.groups = make_grouped_params<c>(args, stages, band, many_from);
+    p.groups = make_grouped_params<shape>(args, stages, band, many_from);
     p.scales_a = static_cast<const float *>(args->block_scales_a);
     p.scales_b = static_cast<const float *>(args->block_scales_b);
     p.masked = f.grouping == PLUMB_MASKED;
@@ -345,25 +339,24 @@ int launch_scaled_groups(const plumb_form_args *args, void *stream, int stages, 
     p.blocks = ceil_div(f.problem.k, scale_block);
     p.pitch = (p.blocks + 3) / 4 * 4;
     p.across = ceil_div(f.problem.n, scale_block);
-    const int bytes = grouped_bytes<c, scaled_ring>(stages, f.groups);
-    return launch_groups<c>(grouped_scaled_gemm<c>, maps, p, p.groups.taken, bytes, stream);
+    const int bytes = grouped_bytes<shape, scaled_ring>(stages, f.groups);
+    return launch_groups<shape>(grouped_scaled_gemm<shape>, maps, p, p.groups.taken, bytes, stream);
 }
 
-using shape = scaled_config<
-    tiled<e4m3, tiling{.tile_m = 256, .tile_n = 128, .groups_m = 2, .swapped = true}>>;
-constexpr int stages = 4, band = 8, many_from = 65;
-static_assert(grouped_bytes<shape, scaled_ring>(stages, groups_most) <= shape::smem_limit);
-
-static int launch(const plumb_form_args *args, void *stream)
+// Its tile is that of groups of many rows.
+static constexpr plumb_traits traits()
 {
-    return launch_scaled_groups<shape>(args, stream, stages, band, many_from);
+    plumb_traits t = persistent_traits<shape>(stages, PLUMB_RASTER_N, band);
+    t.tile_m = shape::bm;
+    t.tile_n = shape::bn;
+    return t;
 }
 
 static const plumb_form_kernel kernel = {
     .kernel = {.name = "e4m3-grouped",
                .summary = "all groups in one launch, scales of 1x128 and 128x128",
-               .traits = scaled_groups_traits<shape>(stages, band)},
-    .supports = supports_scaled_groups<shape>,
+               .traits = traits()},
+    .supports = supports,
     .workspace = grouped_workspace,
     .launch = launch,
 };
