@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A disk that fails at any step of any statement: whatever is asked of a store ends with -1 and a
-// text that says why; asked again it answers, and the store is sound. sqlite3_step() is this
-// program's own, and fails the step whose turn it is.
+// text that says why, and not what came of going on; nothing of it is in the store; asked again it
+// answers, and the store is sound. sqlite3_step() is this program's own, and fails the step whose
+// turn it is; what SQLite says of it, too.
 #include "baselines/fields.h"
 #include "baselines/judgement.h"
 #include "baselines/statement.h"
 #include "baselines/store.h"
 #include "ci/history/events.h"
+#include "tests/helpers/helper_history.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 
@@ -18,13 +20,42 @@
 #include <string.h>
 
 static size_t steps, fails_at; // counted from 1; 0: none fails
+static bool reads_only;        // what counts are steps of queries
+static bool failed;            // the newest step
+
+static void *sqlite_own(const char *name)
+{
+    return dlsym(RTLD_NEXT, name);
+}
 
 int sqlite3_step(sqlite3_stmt *statement)
 {
     static int (*step)(sqlite3_stmt *);
     if (!step)
-        *(void **)&step = dlsym(RTLD_NEXT, "sqlite3_step");
-    return ++steps == fails_at ? SQLITE_IOERR : step(statement);
+        *(void **)&step = sqlite_own("sqlite3_step");
+    const char *sql = reads_only && statement ? sqlite3_sql(statement) : NULL;
+    const bool counts = !reads_only || (sql && strncmp(sql, "SELECT", 6) == 0);
+    steps += counts;
+    failed = counts && steps == fails_at;
+    return failed ? SQLITE_IOERR : step(statement);
+}
+
+int sqlite3_errcode(sqlite3 *db)
+{
+    static int (*code)(sqlite3 *);
+    if (!code)
+        *(void **)&code = sqlite_own("sqlite3_errcode");
+    return failed ? SQLITE_IOERR : code(db);
+}
+
+static const char reason[] = "the disk of this test";
+
+const char *sqlite3_errmsg(sqlite3 *db)
+{
+    static const char *(*text)(sqlite3 *);
+    if (!text)
+        *(void **)&text = sqlite_own("sqlite3_errmsg");
+    return failed ? reason : text(db);
 }
 
 static struct run run;
@@ -91,17 +122,29 @@ static int test_links(struct open_store *f, struct error *err)
     return link_tests_read(&tests, f->store, false, &f->arena, err);
 }
 
-static int save_a_run(struct open_store *f, struct error *err)
+static int begin_a_run(struct open_store *f, struct error *err)
 {
     struct run more;
     make_run(&more, RUN_GATE, 10 + turn, 2, 5);
-    int status = store_begin_run(f->store, &more, err);
-    for (size_t i = 0; status == 0 && i < more.count; i++)
-        status = store_save_result(f->store, &more, &more.results[i], err);
-    if (status == 0)
-        status = store_finish_run(f->store, &more, err);
+    const int status = store_begin_run(f->store, &more, err);
     run_free(&more);
     return status;
+}
+
+static struct run begun; // and saved into, each time another result
+
+static int save_a_result(struct open_store *f, struct error *err)
+{
+    struct result r = begun.results[0];
+    snprintf(r.kernel, sizeof(r.kernel), "kernel-%u", turn);
+    return store_save_result(f->store, &begun, &r, err);
+}
+
+// Which is finished once.
+static int finish_a_run(struct open_store *f, struct error *err)
+{
+    struct run again = begun;
+    return store_finish_run(f->store, &again, err);
 }
 
 static int load_all(struct open_store *f, struct error *err)
@@ -220,14 +263,16 @@ static int save_event(struct open_store *f, struct error *err)
     struct stored_event_change change = {.series = 1, .log_ratio = 0.01, .log_evidence = 9};
     struct stored_event event = {
         .cause = ATTRIBUTION_KERNEL, .what = "", .changes = &change, .change_count = 1};
-    const struct event_entry entry = {EVENT_CONFIRMED, 1700000000 + turn, "plumb", "the links"};
     memcpy(change.first, run.base.id, sizeof(change.first));
     memcpy(change.last, run.head.id, sizeof(change.last));
     snprintf(event.name, sizeof(event.name), "event-%u", turn);
-    return store_save_event(f->store, &event, err) ||
-                   store_add_event_entry(f->store, event.key, &entry, err)
-               ? -1
-               : 0;
+    return store_save_event(f->store, &event, err);
+}
+
+static int add_entry(struct open_store *f, struct error *err)
+{
+    const struct event_entry entry = {EVENT_CONFIRMED, 1700000000 + turn, "plumb", "the links"};
+    return store_add_event_entry(f->store, 1, &entry, err);
 }
 
 static int read_events(struct open_store *f, struct error *err)
@@ -244,14 +289,15 @@ static int read_events(struct open_store *f, struct error *err)
 static int save_a_profile(struct open_store *f, struct error *err)
 {
     struct gpu gpu = {.name = "host"};
-    struct epoch epoch = {"* * *", "abcdef0", 0.03, false, "on purpose", "A. Author", 0};
     gpu.dram_bytes_s = (struct figure){20e9 + turn, ORIGIN_CALIBRATED, "measured"};
+    return store_save_profile(f->store, &run.devices[0], &gpu, err);
+}
+
+static int save_an_epoch(struct open_store *f, struct error *err)
+{
+    struct epoch epoch = {"* * *", "abcdef0", 0.03, false, "on purpose", "A. Author", 0};
     epoch.level = 0.001 * turn;
-    return store_save_profile(f->store, &run.devices[0], &gpu, err) ||
-                   store_save_epochs(f->store, &(struct epoch_list){.epochs = &epoch, .count = 1},
-                                     err)
-               ? -1
-               : 0;
+    return store_save_epochs(f->store, &(struct epoch_list){.epochs = &epoch, .count = 1}, err);
 }
 
 static int read_profile(struct open_store *f, struct error *err)
@@ -268,17 +314,81 @@ static int read_profile(struct open_store *f, struct error *err)
 static int take_out(struct open_store *f, struct error *err)
 {
     const struct device_entry_state out = {true, 1700000000 + turn, "plumb", "it is sick"};
+    return store_set_device_state(f->store, run.devices[0].uuid, &out, err);
+}
+
+static int sick_devices(struct open_store *f, struct error *err)
+{
     struct device_entry_state found;
     struct control_failures failures;
     const char *uuid = run.devices[0].uuid;
     int64_t runs;
     bool any;
-    return store_set_device_state(f->store, uuid, &out, err) ||
-                   store_device_state(&found, &any, f->store, uuid, &f->arena, err) ||
+    return store_device_state(&found, &any, f->store, uuid, &f->arena, err) ||
                    store_device_runs(&runs, f->store, uuid, 0, err) ||
                    store_control_failures(&failures, f->store, uuid, &f->arena, err)
                ? -1
                : 0;
+}
+
+// ---- what is kept of a history ----
+
+static int keep_a_judgement(struct open_store *f, struct error *err)
+{
+    const struct series of = series();
+    struct history_change changes[2] = {{.what = "a driver"}, {.what = "a runtime", .held = ""}};
+    struct history_break breaks[2] = {{.what = "one"}, {.what = "another"}};
+    struct chart_point chart[2] = {{.time_ns = 10 + turn}, {.index = 1, .time_ns = 20}};
+    const struct judgement made = {.maker = "1",
+                                   .points = turn,
+                                   .changes = changes,
+                                   .change_count = 2,
+                                   .breaks = breaks,
+                                   .break_count = 2};
+    return store_save_judgement(f->store, &of, &made, chart, 2, err);
+}
+
+static int read_a_judgement(struct open_store *f, struct error *err)
+{
+    const struct series of = series();
+    struct judgement found;
+    struct chart_point *chart;
+    size_t count;
+    return store_load_judgement(&found, f->store, &of, &f->arena, err) ||
+                   store_load_chart(&chart, &count, f->store, &of, &f->arena, err)
+               ? -1
+               : 0;
+}
+
+static int keep_links(struct open_store *f, struct error *err)
+{
+    const struct series of = series();
+    struct linked_change changes[2] = {{.link = 1}, {.link = 2}};
+    struct linked_misfit misfits[2] = {{.back = 1}, {.back = turn}};
+    const struct kept_links kept = {
+        .maker = "1",
+        .history = {.changes = changes, .change_count = 2, .misfits = misfits, .misfit_count = 2}};
+    return store_save_kept_links(f->store, &of, &kept, err);
+}
+
+static int read_kept_links(struct open_store *f, struct error *err)
+{
+    const struct series of = series();
+    struct kept_links found;
+    return store_load_kept_links(&found, f->store, &of, &f->arena, err);
+}
+
+static int keep_tests(struct open_store *f, struct error *err)
+{
+    struct kept_test items[2] = {{.link = 1, .log_evidence = turn}, {.link = 2}};
+    const struct kept_tests tests = {.maker = "1", .uid = "", .items = items, .count = 2};
+    return store_save_kept_tests(f->store, &tests, 0, err);
+}
+
+static int read_kept_tests(struct open_store *f, struct error *err)
+{
+    struct kept_tests found;
+    return store_load_kept_tests(&found, f->store, &f->arena, err);
 }
 
 // ---- exports ----
@@ -287,9 +397,9 @@ typedef int export(struct store *, const struct export_filter *, FILE *, struct 
 
 static int exported(struct open_store *f, export *as, struct error *err)
 {
-    const struct export_filter all = {0};
+    const struct export_filter one = {.run_id = run.id}, all = {0};
     FILE *file = fopen("/dev/null", "w");
-    const int status = as(f->store, &all, file, err);
+    const int status = as(f->store, &all, file, err) || as(f->store, &one, file, err) ? -1 : 0;
     fclose(file);
     return status;
 }
@@ -315,10 +425,11 @@ static int export_openmetrics(struct open_store *f, struct error *err)
     return exported(f, store_export_openmetrics, err);
 }
 
-static const struct {
+struct asking {
     const char *name;
     int (*ask)(struct open_store *f, struct error *err);
-} asked[] = {
+};
+static const struct asking asked[] = {
     {"a commit's build", find_build},
     {"links", read_links},
     {"what links say together", test_links},
@@ -331,16 +442,27 @@ static const struct {
     {"OpenMetrics", export_openmetrics},
     {"a build", record_build},
     {"a link", save_link},
-    {"a run", save_a_run},
+    {"the beginning of a run", begin_a_run},
+    {"a result", save_a_result},
+    {"the end of a run", finish_a_run},
     {"links' facts", facts},
     {"commits' places", places},
     {"times", times},
     {"one of the runs", find_runs},
     {"an event", save_event},
+    {"what is said of an event", add_entry},
     {"events", read_events},
-    {"a profile and an epoch", save_a_profile},
+    {"a profile", save_a_profile},
+    {"an epoch", save_an_epoch},
     {"profiles", read_profile},
-    {"a sick device", take_out},
+    {"a device taken out", take_out},
+    {"sick devices", sick_devices},
+    {"a judgement", keep_a_judgement},
+    {"a kept judgement", read_a_judgement},
+    {"what links said", keep_links},
+    {"what is kept of links", read_kept_links},
+    {"what links' tests said", keep_tests},
+    {"kept tests", read_kept_tests},
 };
 
 AROUND_EACH(open_store_set_up, open_store_tear_down);
@@ -382,12 +504,65 @@ TEST(a_statement_that_cannot_be_prepared_says_why)
     assert_non_null(strstr(err.text, "no such table"));
 }
 
-TEST(whatever_step_fails_is_told)
+// What another connection sees of changes that were committed.
+static int64_t seen(sqlite3_stmt *version)
+{
+    assert_int_equal(sqlite3_step(version), SQLITE_ROW);
+    const int64_t number = sqlite3_column_int64(version, 0);
+    sqlite3_reset(version);
+    return number;
+}
+
+static void fail_each(struct open_store *f, const struct asking *what, sqlite3_stmt *version)
+{
+    struct error err;
+    size_t count = 0;
+    for (size_t at = 1;; at++) {
+        turn++;
+        err.text[0] = '\0';
+        const int64_t before = seen(version);
+        steps = 0, fails_at = at;
+        const int status = what->ask(f, &err);
+        const bool all = steps < at; // it has fewer
+        fails_at = 0;
+        if (all) {
+            assert_ok(status, &err);
+            break;
+        }
+        if (status != -1 || !strstr(err.text, reason))
+            fail_msg("%s: step %zu fails and it ends with %d: '%s'", what->name, at, status,
+                     err.text);
+        if (!reads_only && seen(version) != before)
+            fail_msg("%s: step %zu fails, and a part is in the store", what->name, at);
+        count++;
+        assert_ok(what->ask(f, &err), &err);
+    }
+    print_message("%s: %zu steps\n", what->name, count);
+    assert_true(count > 0);
+}
+
+static void fail_all(struct open_store *f, const struct asking *each, size_t count)
+{
+    sqlite3 *beside;
+    sqlite3_stmt *version;
+    assert_int_equal(sqlite3_open(f->path, &beside), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(beside, "PRAGMA data_version", -1, &version, NULL),
+                     SQLITE_OK);
+    for (size_t i = 0; i < count; i++)
+        fail_each(f, &each[i], version);
+    sqlite3_finalize(version);
+    sqlite3_close(beside);
+    sound_counts(f->store);
+}
+
+TEST(whatever_step_fails_is_told_and_leaves_nothing)
 {
     struct open_store *f = *state;
     struct error err;
     make_run(&run, RUN_GATE, 1, 2, 5);
     save_whole_run(f->store, &run);
+    make_run(&begun, RUN_GATE, 2, 2, 5);
+    assert_ok(store_begin_run(f->store, &begun, &err), &err);
     memcpy(kernel.name, run.results[0].kernel, sizeof(kernel.name));
     kernel.traits = run.results[0].traits;
     assert_int_equal(problem_parse(&problem, "64x64x128:fp32", &err), 0);
@@ -395,27 +570,97 @@ TEST(whatever_step_fails_is_told)
         assert_ok(save_link(f, &err), &err);
         assert_ok(record_build(f, &err), &err);
     }
-    for (size_t i = 0; i < ARRAY_COUNT(asked); i++) {
-        size_t failed = 0;
-        for (size_t at = 1;; at++) {
-            turn++;
-            err.text[0] = '\0';
-            steps = 0, fails_at = at;
-            const int status = asked[i].ask(f, &err);
-            fails_at = 0;
-            if (steps < at) { // it has fewer
-                assert_ok(status, &err);
-                break;
-            }
-            if (status != -1 || !err.text[0])
-                fail_msg("%s: step %zu fails and it ends with %d: '%s'", asked[i].name, at, status,
-                         err.text);
-            failed++;
-            assert_ok(asked[i].ask(f, &err), &err);
-        }
-        print_message("%s: %zu steps\n", asked[i].name, failed);
-        assert_true(failed > 0);
-    }
-    sound_counts(f->store);
+    fail_all(f, asked, ARRAY_COUNT(asked));
     run_free(&run);
+    run_free(&begun);
+}
+
+// ---- histories ----
+
+static struct store *scene;
+static struct arena found;
+
+static int load_with(bool keeps, struct error *err)
+{
+    const struct history_wanted wanted = {.keeps = keeps, .levels = !keeps};
+    const struct events_asked asking = {.now_s = 0};
+    struct history_set set;
+    struct events events;
+    if (history_load(&set, scene, &wanted, NULL, err))
+        return -1;
+    const int status = events_load(&events, &set, scene, &asking, &found, err);
+    history_free(&set);
+    return status;
+}
+
+static int load(struct open_store *f, struct error *err)
+{
+    return load_with(false, err);
+}
+
+static int load_and_keep(struct open_store *f, struct error *err)
+{
+    return load_with(true, err);
+}
+
+static int find_sick(struct open_store *f, struct error *err)
+{
+    struct sick_finding *sick;
+    size_t count;
+    return sick_find(&sick, &count, scene, 0.01, &found, err);
+}
+
+static int find_drivers(struct open_store *f, struct error *err)
+{
+    const struct history_wanted all = {0};
+    struct driver_steps moved;
+    return drivers_find(&moved, scene, &all, true, &found, err);
+}
+
+static void save_scene_link(int head, int head_code)
+{
+    const struct series of = {"kernel", &problem, "GPU-1"};
+    struct error err;
+    struct link l = {.tool_version = "0.1",
+                     .made_s = 1700000000 + head,
+                     .back = 1,
+                     .kind = VERDICT_FASTER,
+                     .log_ratio = -0.05,
+                     .error = 0.0005,
+                     .log_evidence = 12,
+                     .pairs = 64,
+                     .processes = 2};
+    l.base = l.head = (struct commit){.summary = "", .author = ""};
+    l.base.time_s = 1700000000 + 3600 * (int64_t)(head - 1);
+    l.head.time_s = l.base.time_s + 3600;
+    snprintf(l.uid, sizeof(l.uid), "%032x", (unsigned)head);
+    snprintf(l.base_code, sizeof(l.base_code), "%040d", !head_code);
+    snprintf(l.head_code, sizeof(l.head_code), "%040d", head_code);
+    snprintf(l.base.id, sizeof(l.base.id), "aaaa%036d", head - 1);
+    snprintf(l.head.id, sizeof(l.head.id), "aaaa%036d", head);
+    assert_ok(store_save_link(scene, &of, &l, &err), &err);
+}
+
+// Of controls that move, a kernel that steps, and links after which an earlier code came back. A
+// store that takes nothing stops no look at a history: there only what is read may fail.
+TEST(whatever_step_of_a_history_fails_is_told)
+{
+    static const struct asking each[] = {
+        {"histories", load},
+        {"histories that are kept", load_and_keep},
+        {"devices' health", find_sick},
+        {"steps of drivers", find_drivers},
+    };
+    struct open_store *f = *state;
+    const struct scene moved = {.step = 0.05, .common = 0.03, .driver = true};
+    struct error err;
+    scene = f->store;
+    scene_save(scene, &moved, STEP - 5, STEP + 5, 7);
+    assert_int_equal(problem_parse(&problem, "64x64x64:fp32", &err), 0);
+    save_scene_link(STEP - 4, 1);
+    save_scene_link(STEP - 3, 0);
+    reads_only = true;
+    fail_all(f, each, ARRAY_COUNT(each));
+    reads_only = false;
+    arena_free(&found);
 }
