@@ -44,7 +44,7 @@ struct epoch {
     bool removed; // what is accepted is that the kernel goes
     const char *reason;
     const char *who;
-    int64_t when_s; // midnight UTC of the day, which is so long:
+    int64_t when_s; // the day's midnight in UTC; a day lasts
 #define EPOCH_DAY_S 86400
 };
 
@@ -58,8 +58,8 @@ struct epoch {
     F(when_s, "when_s", TIME, when_s, "s", FIELD_TIMES, 1)
 
 struct epoch_decision {
-    const char *event;      // its name
-    bool taken;             // nothing is decided, but this person looks into it:
+    const char *event;      // the event's name
+    bool taken;             // this person looks into the event and decides nothing:
     enum event_state state; // EVENT_NEW
     const char *reason;
     const char *who;
@@ -73,29 +73,31 @@ struct epoch_list {
     size_t decision_count;
 };
 
-// `name` is shown in errors as name:line. Strings and the array live in the arena.
+// Parses the text of an epochs file. `name` is the file's name, which errors show as name:line.
+// Strings and the array live in the arena.
 int epoch_parse(struct epoch_list *out, const char *text, size_t length, const char *name,
                 struct arena *arena, struct error *err);
 
-// One block, as text that epoch_parse() reads back to the same epoch, in the arena. Fails if a
-// field cannot be written on one line.
+// Writes one epoch as a block that epoch_parse() reads back as the same epoch. The text is in the
+// arena. Fails if a field cannot be written on one line.
 int epoch_format(char **out, const struct epoch *epoch, struct arena *arena, struct error *err);
 
-// As epoch_format(), for a decision.
+// Does the same as epoch_format() for a decision.
 int epoch_decision_format(char **out, const struct epoch_decision *decision, struct arena *arena,
                           struct error *err);
 
 // Does the pattern cover this series?
 bool epoch_matches(const struct epoch *epoch, const char *kernel, const struct problem *problem,
                    const char *device_uuid);
-// epoch_matches() for a thing that is no series but has a text in a problem's place: "mix:NAME".
+// Does what epoch_matches() does for something that is no series. Such a thing has a text where a
+// series has its problem: "mix:NAME".
 bool epoch_matches_text(const struct epoch *epoch, const char *kernel, const char *problem,
                         const char *device_uuid);
 
 // Does the list hold this very epoch: series, commit and level?
 bool epoch_known(const struct epoch_list *list, const struct epoch *epoch);
 
-// Who looks into the event of this name: the last who took it.
+// Who looks into the event of this name. Where several took it, the last one counts.
 struct event_taken epoch_taken(const struct epoch_list *list, const char *event);
 
 // The last epoch with a level in the list that covers the series; NULL if none.

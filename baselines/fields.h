@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tables of fields (model/fields.h) as SQL, as rows and as JSON that is read.
+// The tables of fields (model/fields.h) applied three ways: as SQL, as rows of the store, and as
+// JSON that is read.
 #ifndef PLUMB_BASELINES_FIELDS_H
 #define PLUMB_BASELINES_FIELDS_H
 
@@ -11,7 +12,8 @@
 
 // ==== JSON from outside ====
 //
-// JSON from outside, one value at a time, as nodes in an arena. model/buffer.h has the writer.
+// Reads JSON from outside, one value at a time, as nodes in an arena. model/buffer.h has the
+// writer.
 
 enum node_type {
     NODE_NULL,
@@ -22,38 +24,40 @@ enum node_type {
     NODE_ARRAY,
     NODE_OBJECT
 };
-enum { NODE_DEPTH = 32 }; // deeper nesting is refused
+enum { NODE_DEPTH = 32 }; // a value that is nested more deeply is refused
 
-// A value. Children of arrays and objects are a list; a member of an object has a name.
+// A JSON value. The children of an array or object form a list; a member of an object has a name.
 struct node {
     enum node_type type;
-    uint32_t count; // children
+    uint32_t count; // number of children
     const char *name;
-    // NODE_TEXT: the text. NODE_NUMBER: the number's digits, without zeros that end a fraction; of
-    // one with an exponent the shortest text that reads back the same. NODE_NULL: the word that
-    // stood in place of a number (nan, inf). The outermost array or object: the whole text.
+    // For NODE_TEXT this is the text. For NODE_NUMBER it is the number's digits without zeros at
+    // the end of a fraction; a number with an exponent is replaced by the shortest text that reads
+    // back the same. For NODE_NULL it is the word that stood where a number should (nan, inf). For
+    // the outermost array or object it is the whole text.
     const char *text;
     struct node *children, *next;
 };
 
-// Parses one whole JSON value (RFC 8259); `where` is shown in errors ("file:line"). Refused are
-// trailing text, invalid UTF-8, unpaired surrogates, NUL in a string, a name twice in an object,
-// numbers beyond int64 or double, deep nesting; and more than two million values, or than fit
-// beside a long text in 256 MiB. Nodes live in the arena.
+// Parses one whole JSON value (RFC 8259). `where` is what errors show ("file:line"). Refused are
+// trailing text, invalid UTF-8, unpaired surrogates, NUL in a string, two members of one name in an
+// object, numbers beyond int64 or double, and deep nesting; also more than two million values, or
+// more values than fit into 256 MiB together with a long text. Nodes live in the arena.
 int node_parse(const struct node **out, const char *text, size_t length, const char *where,
                struct arena *arena, struct error *err);
 
-// Says which elements of a long list are needed: of the member `list` of the outermost object, or
-// of a file that is one list. The other elements are read and let go, as if the list did not hold
-// them.
+// Says which elements of a long list are needed. The list is the member `list` of the outermost
+// object, or the file itself where the file is one list. The other elements are parsed and dropped,
+// as if the list did not hold them.
 struct node_sieve {
     const char *list;
     bool (*needs)(const struct node *element);
 };
-// node_parse() for a file of many lines, where one bad value must not cost the others: errors name
-// the line, behind `where`. A word in place of a number (NaN, Infinity, 1e400) is null, and so is a
-// member whose name an object has twice; a byte that a string cannot hold is '?'; a whole number
-// may be longer than 64 bits. `sieve` may be NULL.
+// Does what node_parse() does for a file of many lines, where one bad value must not cost the
+// others. Errors name the line behind `where`. These values are repaired: a word in place of a
+// number (NaN, Infinity, 1e400) becomes null, and so does a member whose name an object has twice;
+// a byte that a string cannot hold becomes '?'; a whole number may be longer than 64 bits. `sieve`
+// may be NULL.
 int node_parse_lines(const struct node **out, const char *text, size_t length, const char *where,
                      const struct node_sieve *sieve, struct arena *arena, struct error *err);
 
@@ -74,8 +78,8 @@ double node_value(const struct node *node);
 // ==== fields ====
 
 // FIELD_PICK_TYPE(value, key) chooses one of two pieces of SQL by the type of a field: `value`
-// where the column holds the value itself, `key` where it holds the key of a text that many rows
-// share.
+// where the column holds the value itself, `key` where the column holds the key of a text that many
+// rows share.
 #define FIELD_PICK_REAL(value, key)   value
 #define FIELD_PICK_LOG(value, key)    value
 #define FIELD_PICK_ZERO(value, key)   value
@@ -98,9 +102,9 @@ double node_value(const struct node *node);
 #define FIELD_PICK_RARE(value, key)   key
 
 #define FIELD_COLUMN(column, type) #column FIELD_PICK_##type("", "_key")
-// Pieces of SQL for a list of fields, each with a comma before it. FIELD_COLUMNS: the columns.
-// FIELD_MARKS: as many parameters. FIELD_RENEWS: what is set where the row is there already.
-// FIELD_LOADS and FIELD_MERGES: what is loaded or merged from the row `x`.
+// Pieces of SQL for a list of fields, each with a comma before it. FIELD_COLUMNS names the columns.
+// FIELD_MARKS has as many parameters. FIELD_RENEWS sets each column of a row that exists already.
+// FIELD_LOADS and FIELD_MERGES take each column from the row `x`, to load it or to merge it.
 #define FIELD_COLUMNS(column, name, type, ...) ", " FIELD_COLUMN(column, type)
 #define FIELD_MARKS(...)                       ", ?"
 #define FIELD_RENEWS(column, name, type, ...)                                                      \
@@ -114,11 +118,11 @@ double node_value(const struct node *node);
 // The condition that all fields equal the bound values.
 #define FIELD_EQUALS(column, name, type, ...) " AND x." FIELD_COLUMN(column, type) " IS ?"
 
-// Tables of structs of this room; their lists stand beside the structs.
+// The tables of fields of this room's structs; the list of each stands beside its struct.
 extern const struct stored_fields build_fields, epoch_fields, profile_fields, figure_fields,
     unbuilt_fields;
 
-// A calibrated profile of a device, and each of its figures (model/gpu.h).
+// A calibrated profile of a device as a row; its figures (model/gpu.h) are rows of their own.
 struct stored_profile {
     const char *name;
     int64_t measured_s;
@@ -127,7 +131,7 @@ struct stored_profile {
     F(name, "name", TEXT, name, "", FIELD_ANY, 1)                                                  \
     F(measured_s, "measured_s", TIME, measured_s, "s", FIELD_TIMES, 1)
 struct stored_figure {
-    const char *name; // its key
+    const char *name; // the profile's name in model/gpu.h
     double value;
     const char *source;
 };
@@ -136,8 +140,9 @@ struct stored_figure {
     F(value, "value", REAL, value, "", FIELD_ANY, 1)                                               \
     F(source, "source", TEXT, source, "", FIELD_ANY, 1)
 
-// Why a commit does not build (struct build_failure). Its errors are one text, a line each: file,
-// line and what was said, with tabs between; none of the three holds a tab or a newline.
+// Why a commit does not build (struct build_failure), as a row. All errors together are one text
+// with a line for each: file, line number and message, with tabs between. None of the three holds a
+// tab or a newline.
 struct unbuilt {
     const char *reason, *log, *errors;
 };
@@ -145,85 +150,91 @@ struct unbuilt {
     F(reason, "reason", TEXT, reason, "", FIELD_ANY, 9)                                            \
     F(log_path, "log", TEXT, log, "", FIELD_ANY, 9)                                                \
     F(errors, "errors", TEXT, errors, "", FIELD_ANY, 9)
-// The texts of the failure are borrowed; the errors are in the arena.
+// Makes the row of a failure. The failure's texts are borrowed; the text of its errors is in the
+// arena.
 struct unbuilt unbuilt_of(const struct build_failure *failure, struct arena *arena);
-// The failure that unbuilt_of() made this of. False: its errors are not of that form.
+// Makes the failure that unbuilt_of() was given. False: the text of the errors does not have that
+// form.
 bool unbuilt_failure(struct build_failure *out, const struct unbuilt *unbuilt, struct arena *arena);
 
 enum { FIELD_CELLS = 10 + FIELDS_MOST }; // room for a row's keys and its fields
 
-// Appends a thing's fields to the `*count` cells of a row. Shared texts get their keys.
+// Appends the fields of `thing` to the `*count` cells of a row. A text that many rows share is
+// replaced by its key.
 int fields_cells(struct cell *cells, size_t *count, struct store *store,
                  const struct stored_fields *fields, const void *thing, struct error *err);
-// Runs a statement with these cells and the fields behind them.
+// Runs a statement with these key cells, followed by the fields of the thing.
 int fields_run(struct store *store, enum statement which, const struct cell *keys, size_t key_count,
                const struct stored_fields *fields, const void *thing, struct error *err);
-// Reads a row's columns from `first` on into the thing; texts end up in the arena. -1: the row is
-// damaged.
+// Reads the columns of a row, from column `first` on, into the thing. Texts are copied into the
+// arena. -1: the row is damaged.
 int fields_load(void *thing, const struct stored_fields *fields, struct store *store,
                 sqlite3_stmt *row, int first, struct arena *arena, struct error *err);
 
-// Reads all rows of a statement that asks by a key, the fields behind one column, into things of
-// `size` bytes in the arena.
+// Reads all rows that a statement finds by a key. The statement's first column is no field. Each
+// row becomes a thing of `size` bytes in the arena.
 int fields_list(void *items, size_t *count, size_t size, struct store *store, enum statement which,
                 int64_t key, const struct stored_fields *fields, struct arena *arena,
                 struct error *err);
-// Replaces a series' rows: `drop` them, then `add` each with the key and its position before it.
+// Replaces the rows that belong to one key: runs `drop`, then `add` for each thing with the key and
+// the thing's position before its fields.
 int fields_replace(struct store *store, enum statement drop, enum statement add, int64_t key,
                    const struct stored_fields *fields, const void *items, size_t count, size_t size,
                    struct error *err);
 
-// Reads members of a JSON object into the thing; a missing one is as if it were not known. Returns
-// NULL, or the first field with a wrong value. Texts are copied into the arena; arena NULL: they
-// are borrowed from the nodes.
+// Reads members of a JSON object into the thing. A member that is missing leaves its field unknown.
+// Returns NULL, or the first field with a wrong value. Texts are copied into the arena; with arena
+// NULL they are borrowed from the nodes.
 const struct stored_field *fields_read(void *thing, const struct stored_fields *fields,
                                        const struct node *node, struct arena *arena);
 
-// As fields_read(), from the elements of a JSON array, which have the order of the fields.
+// Does the same for a JSON array whose elements stand in the order of the fields.
 const struct stored_field *fields_read_list(void *thing, const struct stored_fields *fields,
                                             const struct node *list, struct arena *arena);
 
-// Reads a cell of a table into the field; false: the cell is empty, or not as it has to be.
+// Reads a cell of a table into the field. False: the cell is empty or malformed.
 bool field_read(void *thing, const struct stored_field *field, const char *cell);
-// Whether every figure of a thing is known, and in its range.
+// Whether every figure of a thing is known and within its range.
 bool fields_sound(const struct stored_fields *fields, const void *thing);
 
-// SQL that adds the columns of fields that are new in a version of the store; NULL: there are none.
-// The caller frees.
+// Returns the SQL that adds the columns of all fields that this version of the store introduced;
+// NULL if it introduced none. The caller frees.
 char *fields_migration(int version);
-// The newest version in which a field is new.
+// The newest version of the store that introduced a field.
 int fields_version(void);
 
-// The ranges of names, times and sizes from elsewhere: imported files are checked before they are
-// saved, a shard before it is merged. Nothing that this program writes lies outside.
+// The ranges that names, times and sizes from elsewhere must lie in. An imported file is checked
+// before it is saved, a shard before it is merged. Everything that this program writes lies within
+// them.
 bool range_is_time(int64_t time_s); // OLDEST_TIME_S to LATEST_TIME_S
-// One line for people, not empty, of fewer than `size` bytes: UTF-8 without control characters.
+// True for a text of one line for people: not empty, fewer than `size` bytes, UTF-8 without control
+// characters.
 bool range_is_name(const char *text, size_t size);
-// Checks every value of the database `schema` ("main", or one that is attached), and refuses the
-// first bad one by table, column and value.
+// Checks every value of the database `schema` ("main", or one that is attached). Refuses the first
+// bad value with a message that names its table, its column and the value.
 int range_check(struct store *store, const char *schema, struct error *err);
 
 // ==== rows of single things ====
 //
-// Rows of single things, for this room alone: saved and loaded, or found by content, added when
-// missing and read back checked. All functions but those that load and find need a transaction of
-// the caller.
+// Rows of single things, for this room alone. Some are saved and loaded by key. Others are found by
+// their content, added when they are missing, and checked when they are read back. Every function
+// but those that load and find needs a transaction of the caller.
 
-// Saves a run with a uid of the caller's choice, and its end.
+// Saves a run under a uid that the caller chose, and the run's end.
 int save_run(int64_t *run_id, struct store *store, const struct run *run, const char *uid,
              struct error *err);
 int save_finish(struct store *store, const struct run *run, int64_t finished_s, struct error *err);
 int save_profile(struct store *store, const struct device *device, const struct gpu *gpu,
                  int64_t measured_s, struct error *err);
 
-// key 0: an absent measurement. A measurement whose samples were pruned has one sample that stands
-// for all: its time and clock.
+// Loads a measurement. Key 0 gives an absent measurement. A measurement whose samples were pruned
+// gets one sample that holds its time and clock.
 int load_measurement(struct measurement *out, struct store *store, int64_t key, struct arena *arena,
                      struct error *err);
 int load_build(struct build_record *out, struct store *store, int64_t key, struct arena *arena,
                struct error *err);
 
-// Whether the verdicts of a study add up to its gates.
+// Whether the counts of a study's verdicts add up to its number of gates.
 bool study_sound(const struct study_result *study);
 
 // ==== found by content ====
@@ -233,13 +244,13 @@ int content_commit(int64_t *key, struct store *store, const struct commit *commi
 int content_device(int64_t *key, struct store *store, const struct device *device,
                    struct error *err);
 int content_kernel(int64_t *key, struct store *store, const char *name, struct error *err);
-// traits NULL: not known. key 0 when code is "".
+// With traits NULL the traits are not known. The key is 0 when code is "".
 int content_code(int64_t *key, struct store *store, int64_t kernel, const char *code,
                  const struct traits *traits, struct error *err);
 int content_series(int64_t *key, struct store *store, const struct series *series, int64_t kernel,
                    struct error *err); // the device must be known
 
-// Key 0: unknown to this store.
+// The key is 0 when this store does not know the series.
 int content_find_series(int64_t *key, struct store *store, const struct series *series,
                         struct error *err);
 
@@ -247,16 +258,18 @@ int content_load_commit(struct commit *out, struct store *store, int64_t key, st
                         struct error *err); // key 0: an empty commit
 int content_load_traits(struct traits *out, struct store *store, const char *json,
                         struct error *err);
-// Writes the JSON object that content_load_traits() reads, without traits that are 0.
+// Writes the JSON object that content_load_traits() reads. Traits that are 0 are left out.
 void content_write_traits(struct json *json, const char *name, const struct traits *traits);
-// Writes an array of names and times.
+// Writes the parts of a prediction as a JSON array of names and times.
 void content_write_parts(struct json *json, const char *name, const struct prediction *prediction);
 
-// Lists as JSON arrays, to be bound as one parameter. The caller frees.
+// Writes a list as a JSON array, so that a statement can take it as one parameter. The caller
+// frees.
 char *content_json_list(size_t count, const char *(*get)(const void *list, size_t index),
                         const void *list);
 
-// The spread of pairs of two measurements of one run; pairs 0 when there are none.
+// The spread of the pairs that two measurements of one run form; its `pairs` is 0 when they form
+// none.
 struct pair_scale content_pair_scale(const struct measurement *base,
                                      const struct measurement *head);
 

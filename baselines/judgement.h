@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Conclusions about a series' history, kept from one look at it to the next. The points up to
-// `settled` are judged once; a later look reads and judges only the points after them, unless a new
-// point came among them.
+// Judgements: what was concluded about a series' history, kept from one look at the history to the
+// next. Points up to `settled` are judged once. A later look reads and judges only the points after
+// them, unless a new point came among the settled ones.
 //
-// Whoever saves, merges or prunes marks the series concerned, so no judgement is taken for more
-// than it knows: a judgement counts only with the marks it was made under.
+// Whoever saves, merges or prunes measurements marks the series that they belong to. A judgement
+// counts only as long as its series has the marks under which it was made, so no judgement is
+// used for points that it has not seen.
 #ifndef PLUMB_JUDGEMENT_H
 #define PLUMB_JUDGEMENT_H
 
@@ -23,12 +24,13 @@ struct history_commit {
 struct history_change {
     struct change change;                       // indices into the points
     struct history_commit at, earliest, latest; // of change.index, .earliest and .latest
-    size_t commits;                             // in the credible set
-    const char *held;                           // their ids, oldest first, a space between
+    size_t commits;                             // number of commits in the credible set
+    const char *held;                           // their ids, oldest first, separated by spaces
     bool code_changed, model_changed;           // within the credible set
     enum attribution attribution;
-    const char *what; // name of a break, or NULL
-    bool shared;      // by so many series that it is the device's or the model's; not kept
+    const char *what; // the name of a break, or NULL
+    bool shared;      // so many series changed with it that the device or the model is the cause;
+                      // not kept
 };
 #define HISTORY_CHANGE_FIELDS(F)                                                                   \
     F(at, "", SIZE, change.index, "", FIELD_ANY, 34)                                               \
@@ -53,23 +55,23 @@ struct history_change {
     F(attribution, "", WORD, attribution, "", FIELD_ANY, 34, attribution_word)                     \
     F(what, "", NOTE, what, "", FIELD_ANY, 34)
 
-// Movements of a series that are no change of level: a creep, a pattern.
+// Movements of a series that are no change of level: a creep or a pattern.
 struct told {
     bool creeps;
-    struct interval creep; // log ratio of its last point to its first
+    struct interval creep; // log ratio of the series' last point to its first
     struct pattern pattern;
 };
 
-// A declared change: driver, CUDA runtime, model, device. It is not a change of level, but may be
-// why.
+// A declared change of driver, CUDA runtime, model or device. It is not a change of level, but may
+// be the reason of one.
 struct history_break {
-    size_t index; // first point after it
+    size_t index; // the first point after the break
     struct history_commit at;
     const char *what; // "driver 570.86 -> 580.65"
     bool model;
-    // A device took another's place, whose series ends where this one begins (index 0). size: how
-    // far times moved, log ratio, NaN when there were too few points; not kept, because the other
-    // series may go on.
+    // True: this device took the place of another one, whose series ends where this one begins
+    // (index 0). `size` is the log ratio by which times moved, NaN when there were too few points.
+    // It is not kept, because the other series may go on.
     bool device;
     struct interval size;
 };
@@ -82,24 +84,25 @@ struct history_break {
 
 enum { JUDGEMENT_MAKER_TEXT = 33 };
 struct judgement {
-    // The version of the code that made it: a judgement of another version counts as none.
+    // The version of the code that made the judgement; a judgement by another version is not used.
     char maker[JUDGEMENT_MAKER_TEXT];
-    int64_t marks;      // of the series when it was read
-    bool changed;       // something came or was renewed since it was made ...
-    int64_t changed_s;  // ... at this commit time or later
-    int64_t newest_key; // the largest measurement key looked at
-    size_t points;      // of the series
-    size_t settled;     // the first of them, whose changes stay
-    int64_t settled_s;  // commit time of the last settled one, and its measurement's key
+    int64_t marks;      // the series' marks when it was read
+    bool changed;       // since then a point came or was renewed ...
+    int64_t changed_s;  // ... whose commit has this time or a later one
+    int64_t newest_key; // the largest measurement key that was looked at
+    size_t points;      // number of the series' points
+    size_t settled;     // how many of its first points are settled: changes found there stay
+    int64_t settled_s;  // commit time of the last settled point, and the key of its measurement
     int64_t settled_key;
-    int64_t settled_marks; // those points are the same as long as this is
-    int64_t context_s;     // commit time from which on points are read again
-    // The judgement itself.
+    int64_t settled_marks; // as long as the series has these marks, its settled points are the same
+    int64_t context_s;     // points from this commit time on are read again
+    // What was concluded.
     bool against_model, common_mode, drift;
     double sigma, correlation;
-    size_t since;           // first point of the accepted state; SIZE_MAX: not measured yet
-    double level, level_se; // of the accepted state
-    struct creep creep;     // without its evidence
+    size_t since;           // first point of the accepted state; SIZE_MAX: that state was not
+                            // measured yet
+    double level, level_se; // the level of the accepted state, and its standard error
+    struct creep creep;     // its evidence is not kept
     struct told told;
     struct history_change *changes;
     size_t change_count;
@@ -134,14 +137,14 @@ struct judgement {
     F(period, "", SIZE, told.pattern.period, "", FIELD_ANY, 34)                                    \
     F(swing, "", REAL, told.pattern.swing, "", FIELD_ANY, 34)
 
-// A settled point, for a chart.
+// A settled point as a chart shows it.
 struct chart_point {
     size_t index;
     char commit[OBJECT_ID_TEXT];
     int64_t time_s;
     double time_ns;
     double predicted_ns; // 0 if none
-    double half_ns;      // half width of the time's interval, NaN unknown
+    double half_ns;      // half width of the time's interval; NaN: not known
 };
 #define CHART_POINT_FIELDS(F)                                                                      \
     F(at, "", SIZE, index, "", FIELD_ANY, 34)                                                      \
@@ -151,14 +154,14 @@ struct chart_point {
     F(predicted_ns, "", ZERO, predicted_ns, "", FIELD_ANY, 34)                                     \
     F(half_ns, "", REAL, half_ns, "", FIELD_ANY, 34)
 
-// Makes room for every series' judgement, so that from now on series with new points are marked.
-// Call before reading points to judge.
+// Gives every series a judgement row, so that from now on a series that gets new points is marked.
+// Call it before reading the points that are to be judged.
 int store_judge_begin(struct store *store, struct error *err);
-// Reads the kept judgement; maker "": there is none.
+// Reads the kept judgement. Its maker is "" when there is none.
 int store_load_judgement(struct judgement *out, struct store *store, const struct series *series,
                          struct arena *arena, struct error *err);
-// Replaces the judgement. A series that changed since out->marks was read stays marked. `chart` is
-// written when `chart_count` is not 0.
+// Replaces the judgement. If the series has other marks now than out->marks, it stays marked.
+// `chart` is written when `chart_count` is not 0.
 int store_save_judgement(struct store *store, const struct series *series,
                          const struct judgement *judgement, const struct chart_point *chart,
                          size_t chart_count, struct error *err);
@@ -167,8 +170,8 @@ int store_load_chart(struct chart_point **out, size_t *count, struct store *stor
 // The largest key of all measurements.
 int store_newest_key(int64_t *out, struct store *store, struct error *err);
 
-// Half width of the 95 % interval of a measurement's time: two standard errors of the trimmed mean
-// of its samples (model/robust.h). NaN without samples.
+// Half the width of the 95 % interval of a measurement's time, which is two standard errors of the
+// trimmed mean of its samples (model/robust.h). NaN if there are no samples.
 int store_half_width(double *out, struct store *store, int64_t measurement, struct error *err);
 
 // ---- models' accuracy, run by run ----
@@ -178,22 +181,22 @@ struct kept_accuracy {
     char commit[OBJECT_ID_TEXT];
     char kernel[KERNEL_NAME_TEXT];
     enum dtype dtype;
-    const char *device_uuid, *model; // equal texts are not equal pointers
+    const char *device_uuid, *model; // two equal texts may be two pointers
     size_t count;
     double mape, bias, within, tau;
 };
-// Finished plain runs among the newest `limit` by commit time (0: all): every one, or only runs
-// whose accuracy is not known.
+// Lists finished plain runs among the newest `limit` by commit time (0: all). With `every` false,
+// only runs whose accuracy is not known yet are listed.
 int store_accuracy_runs(int64_t **runs, size_t *count, struct store *store, bool every,
                         size_t limit, struct arena *arena, struct error *err);
-// One timed and predicted head of a run.
+// The head of one result that has both a time and a prediction.
 struct accuracy_source {
     struct series_entry series;
     struct stored_point point;
 };
 int store_accuracy_sources(struct accuracy_source **out, size_t *count, struct store *store,
                            int64_t run_id, struct arena *arena, struct error *err);
-// Saves the rows of these runs (each run's rows stand together), and that the runs are known.
+// Saves the rows of these runs (each run's rows stand together), and marks the runs as known.
 int store_save_accuracy(struct store *store, const int64_t *runs, size_t run_count,
                         const struct kept_accuracy *rows, size_t count, struct error *err);
 // Rows of the newest `limit` runs by commit time (0: all), by device, kernel, type, then time.
@@ -202,26 +205,34 @@ int store_load_accuracy(struct kept_accuracy **out, size_t *count, struct store 
 
 // ==== what is kept of links ====
 //
-// The levels of a series' links, as they were last computed.
+// The levels that a series' links gave when they were last computed.
 
-// ---- what they said of the series ----
+// ---- changes and levels of one series ----
 
-// A code that the gate's rule calls slower or faster than the one before it.
+// Two codes in succession of which the gate's rule calls the newer one slower or faster.
 struct linked_change {
-    struct history_commit at, base; // the commit with the new code, and the one it was held against
+    struct history_commit at, base; // the commit with the new code, and the commit that it was
+                                    // compared with
     struct interval size;           // log ratio by all links, with its 95 % interval
-    double evidence;                // of the link itself, nats
-    int64_t link;                   // its key
-    bool misfit;                    // the link does not fit the others: it should be measured again
-    bool sure;                      // its 99.99 % interval, with what pairs cannot see, has no 0
-    bool back;                      // to a code that the series had before: an exact revert
-    double left;                    // of it, in the newest code; log ratio, NaN: no link says
-    const char *was; // the commit that it was measured at, where `at` has got its code since; NULL
-    bool aside;      // of a branch that the line of HEAD does not have
-    bool alarm;      // of times alone, which pairs confirmed
-    bool tried;      // in a gate or a bisection only: an alarm where a plain run met its codes
-    bool filled;     // links within it lead from one code to the other: a change only where a line
-                     // has these two and none between, as after a merge
+    double evidence;                // the link's own evidence, in nats
+    int64_t link;                   // the link's key
+    bool misfit;                    // the link does not agree with the others and should be
+                                    // measured again
+    bool sure;                      // the 99.99 % interval does not contain 0, also when it allows
+                                    // for what pairs cannot see
+    bool back;                      // the new code is one that the series had before: an exact
+                                    // revert
+    double left;                    // how much of the change the newest code still has, as a log
+                                    // ratio; NaN: no link tells
+    const char *was; // the commit at which the code was measured, if `at` got that code only later;
+                     // else NULL
+    bool aside;      // the change is on a branch that is not part of HEAD's history
+    bool alarm;      // plain times raised an alarm here, and pairs confirmed it
+    bool tried;      // the codes met in a gate or a bisection only; the change is an alarm if a
+                     // plain run meets them
+    bool filled;     // other links lead over intermediate codes from one code to the other. It is a
+                     // change only on a line that has these two codes and none between, as after a
+                     // merge
 };
 #define LINKED_CHANGE_FIELDS(F)                                                                    \
     F(link, "", TIME, link, "", FIELD_ANY, 34)                                                     \
@@ -242,7 +253,7 @@ struct linked_change {
 // A link that does not fit its loops, and was not measured again yet.
 struct linked_misfit {
     struct history_commit at, base;
-    uint32_t back; // codes
+    uint32_t back; // how many codes lie between the two, counted as in struct link
 };
 #define LINKED_MISFIT_FIELDS(F)                                                                    \
     F(back, "", COUNT, back, "", FIELD_COUNTS, 34)                                                 \
@@ -252,26 +263,31 @@ struct linked_misfit {
     F(base_s, "", TIME, base.time_s, "", FIELD_ANY, 34)
 
 struct linked_history {
-    struct linked_change *changes; // in order of their commits
+    struct linked_change *changes; // in the order of their commits
     size_t change_count;
     struct linked_misfit *misfits;
     size_t misfit_count;
-    size_t level_count; // of its linked_levels
-    size_t newest; // index of the level of the newest code: of the newest commit, or newest link
-    struct interval now;         // that level ...
-    struct history_commit since; // ... against the code that came with this commit
-    struct interval accepted; // log time of the newest code against the accepted one; NaN: no link
-    bool moved;               // that one, or without an accepted code `now`, is no chance
+    size_t level_count; // number of the series' linked_levels
+    size_t newest; // index of the newest code's level; newest is the code of the newest commit or
+                   // of the newest link
+    struct interval now;         // the newest code's level ...
+    struct history_commit since; // ... relative to the code that came with this commit
+    struct interval accepted;    // log ratio of the newest code to the accepted one; NaN: no link
+                                 // leads there
+    bool moved; // `accepted` (or `now`, if no code was accepted) is too large to be
+                // chance
     size_t links, loops;
     int64_t newest_link; // the largest key of a link that was looked at
-    size_t neighbours;   // links of a code with the one before it; 0: nothing is followed by links
-    const char *trouble; // why there are no levels and each link counts alone; NULL: there are
-    double misclosure;   // SD of what a link's pairs cannot see, log ratio
+    size_t neighbours;   // links between a code and the one before it; 0: links do not follow this
+                         // series
+    const char *trouble; // why levels could not be computed, so that each link counts alone; NULL:
+                         // they were
+    double misclosure;   // standard deviation of the errors that pairs cannot show, as a log ratio
 };
 
 enum { KEPT_LINKS_MAKER = 33 };
 struct kept_links {
-    char maker[KEPT_LINKS_MAKER]; // "": there are none
+    char maker[KEPT_LINKS_MAKER]; // "": nothing is kept
     struct linked_history history;
 };
 #define KEPT_LINKS_FIELDS(F)                                                                       \
@@ -294,7 +310,8 @@ struct kept_links {
     F(since_id, "", ID, history.since.id, "", FIELD_ANY, 34)                                       \
     F(since_s, "", TIME, history.since.time_s, "", FIELD_ANY, 34)
 
-// The largest key of a link of the series; 0: it has none. Keys only grow: links are never removed.
+// Returns the largest key of the series' links, 0 if it has none. Keys only grow, because links are
+// never removed.
 int store_newest_link(int64_t *out, struct store *store, const struct series *series,
                       struct error *err);
 int store_load_kept_links(struct kept_links *out, struct store *store, const struct series *series,
@@ -305,22 +322,25 @@ int store_save_kept_links(struct store *store, const struct series *series,
 
 // ---- links judged a second time ----
 
-// How far the stream of all links was tested, and which changes were discovered in it. `maker`
-// names the rules by which that was done; the store keeps the word and does not read it.
+// How far the stream of all links was tested for false discoveries, and which changes it
+// discovered. `maker` names the rules by which that was done; the store keeps that text without
+// interpreting it.
 enum { KEPT_TESTS_MAKER = 33 };
 
 struct kept_test {
-    int64_t link;        // key
-    double log_evidence; // with that of earlier links of the same two codes
+    int64_t link;        // the link's key
+    double log_evidence; // evidence of the link together with earlier links between the same two
+                         // codes
     bool discovered;
 };
 struct kept_tests {
-    char maker[KEPT_TESTS_MAKER];     // "": there are none
-    int64_t newest_link, newest_code; // none beyond them was looked at
-    int64_t made_s, series;           // the last test's place in the stream, with its uid
+    char maker[KEPT_TESTS_MAKER];     // "": nothing is kept
+    int64_t newest_link, newest_code; // links and codes with larger keys were not looked at
+    int64_t made_s, series;           // where the last tested link stands in the stream: its time,
+                                      // its series, and its run's uid
     char uid[STORE_UID_TEXT];
     uint64_t tests, found;
-    struct kept_test *items; // those that say more than their link
+    struct kept_test *items; // links whose tested evidence is larger than their own
     size_t count;
 };
 int store_load_kept_tests(struct kept_tests *out, struct store *store, struct arena *arena,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A command of the program: a table of options and a function. One file each,
-// ci/commands/cmd_<name>.c, which defines `const struct command command_<name>`; the file's name is
-// its registration. ci/command.c parses the options, opens and closes the context, and says what
+// A command of the program: a table of options and a function. Each command is one file,
+// ci/commands/cmd_<name>.c, that defines `const struct command command_<name>`; the file's name
+// registers it. ci/command.c parses the options, opens and closes the context, and reports what
 // failed.
 
 #ifndef PLUMB_COMMAND_H
@@ -13,11 +13,12 @@
 
 #include <stddef.h>
 
-// An option, and the member of `struct arguments` that its text goes to. The macros below fill it.
+// An option, and the member of `struct arguments` that receives its value. The macros below fill it
+// in.
 struct command_option {
     const char *name;  // --NAME; NULL ends a table
-    int letter;        // -L, 0: none
-    const char *value; // what `--help` calls its text; NULL: it takes none
+    int letter;        // the letter of -L, 0: it has none
+    const char *value; // what `--help` calls its value; NULL: it takes none
     const char *help;
     enum {
         OPTION_IS_FLAG,
@@ -28,51 +29,52 @@ struct command_option {
         OPTION_IS_OWN
     } kind;
     size_t member;
-    int64_t least, most;                         // of a count
-    int (*take)(void *member, const char *text); // of its own kind; -1: refused
-    const char *must;                            // then said: "--NAME=TEXT: MUST"
+    int64_t least, most;                         // the range of a count
+    int (*take)(void *member, const char *text); // reads a value of the option's own kind; -1:
+                                                 // refused
+    const char *must;                            // the message after a refusal: "--NAME=TEXT: MUST"
 };
 
 #define OPTION_MEMBER(of) offsetof(struct arguments, of)
 
-// bool, true when it is given
+// The member is a bool, true when the option is given.
 #define OPTION_FLAG(long_name, short_name, text, of)                                               \
     {                                                                                              \
         .name = (long_name), .letter = (short_name), .help = (text), .kind = OPTION_IS_FLAG,       \
         .member = OPTION_MEMBER(of)                                                                \
     }
 
-// const char *
+// The member is a const char *.
 #define OPTION_TEXT(long_name, short_name, shown, text, of)                                        \
     {                                                                                              \
         .name = (long_name), .letter = (short_name), .value = (shown), .help = (text),             \
         .kind = OPTION_IS_TEXT, .member = OPTION_MEMBER(of)                                        \
     }
 
-// uint32_t, from `low` to `high`
+// The member is a uint32_t, from `low` to `high`.
 #define OPTION_COUNT(long_name, shown, text, of, low, high)                                        \
     {                                                                                              \
         .name = (long_name), .value = (shown), .help = (text), .kind = OPTION_IS_COUNT,            \
         .member = OPTION_MEMBER(of), .least = (low), .most = (high)                                \
     }
 
-// int64_t, the number of a stored run
+// The member is an int64_t, the number of a stored run.
 #define OPTION_RUN(long_name, text, of)                                                            \
     {                                                                                              \
         .name = (long_name), .value = "ID", .help = (text), .kind = OPTION_IS_RUN,                 \
         .member = OPTION_MEMBER(of)                                                                \
     }
 
-// bool, true for JSON: --format table or json, for a command that has a table
-// (ci/commands/output.h)
+// The member is a bool, true for JSON. The option is --format with table or json, for a command
+// that prints a table (ci/commands/output.h).
 #define OPTION_FORMAT(of)                                                                          \
     {                                                                                              \
         .name = "format", .value = "NAME", .help = "table or json [table]",                        \
         .kind = OPTION_IS_FORMAT, .member = OPTION_MEMBER(of)                                      \
     }
 
-// An option of any other kind: `taker` reads the text, and `needs` says what the text must be. The
-// taker gets the arguments, or with OPTION_PART their member `of`.
+// An option of any other kind. `taker` reads the value, and `needs` says what the value must be.
+// The taker gets the arguments; with OPTION_PART it gets their member `of`.
 #define OPTION_OWN(long_name, short_name, shown, text, taker, needs)                               \
     {                                                                                              \
         .name = (long_name), .letter = (short_name), .value = (shown), .help = (text),             \
@@ -86,10 +88,10 @@ struct command_option {
 
 enum { WORDS_ANY = 1 << 20 };
 
-// Options that only some uses of a command take. Given in another use, an option is refused:
+// Options that only some uses of a command accept. In another use such an option is refused:
 // "--NAME is for USE".
 struct option_use {
-    const char *options; // names with a blank between two; NULL ends a table
+    const char *options; // names separated by blanks; NULL ends a table
     bool (*acts)(const void *arguments);
     const char *use;
 };
@@ -97,54 +99,60 @@ struct option_use {
 struct command {
     const char *name;
     const char *summary;        // one line for `plumb --help`
-    const char *words;          // what may stand beside the options, as `--help` shows it, or NULL
-    size_t words_least;         // fewer: the usage is printed
-    size_t words_most;          // more is refused
-    const char *doc;            // for `plumb NAME --help`; "\v" between first and last part
-    const char *json;           // what --format json answers, for `--help`; NULL: there is none
-    enum shared_options shared; // those of struct options that it takes
-    const struct command_option *options; // its own, NULL: none
-    // The command's `struct arguments`, which begins with `struct options options`; `defaults` is
-    // one, or NULL for zeros.
+    const char *words;          // the words that may stand beside the options, as `--help` shows
+                                // them, or NULL
+    size_t words_least;         // with fewer words the usage is printed
+    size_t words_most;          // more words are refused
+    const char *doc;            // the text of `plumb NAME --help`; "\v" separates its two parts
+    const char *json;           // the members of --format json, for `--help`; NULL: there is no
+                                // such format
+    enum shared_options shared; // the shared options (struct options) that it takes
+    const struct command_option *options; // the command's own options, NULL: none
+    // The size of the command's `struct arguments`, which begins with `struct options options`.
+    // `defaults` is one such struct, or NULL for zeros.
     size_t size;
     const void *defaults;
-    // Checks that the arguments go together, and derives others; NULL: they always go together.
+    // Checks that the arguments go together, and derives others from them; NULL: they always go
+    // together.
     int (*check)(void *arguments, struct error *err);
-    const struct option_use *uses; // asked after it; NULL: every use takes all options
-    // The work. The context has its options and is otherwise empty: whatever the work opens in it
-    // is closed afterwards. *out, CONCLUDE_OK at first, is the exit code.
+    const struct option_use *uses; // tested after check(); NULL: every use takes all options
+    // Does the work. The context has its options and is otherwise empty; whatever the work opens in
+    // it is closed afterwards. *out, CONCLUDE_OK at first, becomes the exit code.
     int (*run)(enum conclusion *out, struct context *context, void *arguments, struct error *err);
 };
 
-// The options that the command takes, shared ones first; NULL behind the last.
+// Returns an option that the command takes, by its index; the shared ones come first, and NULL
+// follows the last.
 const struct command_option *command_option(const struct command *command, size_t index);
 
-// The command's doc with the members of its JSON at the end. Caller frees.
+// Returns the command's doc followed by the members of its JSON. The caller frees.
 char *command_doc(const struct command *command);
 
-// argv[0] is the command's name. Returns the exit code.
+// Runs the command with the command line `argv`, whose first element is the command's name. Returns
+// the exit code.
 int command_call(const struct command *command, int argc, char **argv);
 
-// Finds the name that a mistyped one stands for. It holds the best name so far; spelling_try() is
-// called with one candidate after the other.
+// Finds the name that was probably meant by a misspelt one. spelling_try() is called for each
+// candidate, and the struct keeps the best one.
 struct spelling {
-    const char *name;    // as it was typed
-    const char *closest; // of those tried; NULL: none is near
-    size_t off;          // letters
+    const char *name;    // the name as it was typed
+    const char *closest; // the closest candidate so far; NULL: none is close
+    size_t off;          // how many letters `closest` differs by
 };
 
-// Tries a candidate: it is near at most two letters off, fewer than half of the name's.
+// Tries a candidate. It is close if at most two letters differ, and fewer than half of the name's
+// letters.
 void spelling_try(struct spelling *spelling, const char *candidate);
 
-// Toolchains named one by one on a command line, in their order.
+// The toolchains that a command line names, in its order.
 enum { TOOLCHAIN_NAMES = 16 };
 struct toolchain_names {
-    const char *names[TOOLCHAIN_NAMES]; // of the command line
+    const char *names[TOOLCHAIN_NAMES]; // borrowed from the command line
     size_t count;
 };
-// The rule for the names, as the error message says it.
+// The rule for these names, as the error message states it.
 #define TOOLCHAIN_NAMES_MUST "at most 16 names, each once, of letters, digits and ._+-"
-// Adds a name. -1: it cannot be one, it is there already, or they are too many.
+// Adds a name. -1: it cannot be a toolchain's name, is named twice, or there are too many names.
 int toolchain_names_add(struct toolchain_names *names, const char *name);
 
 #endif

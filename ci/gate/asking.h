@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A gate that is asked for in a comment on a pull request: "/plumb gate kernel=GLOB problem=GLOB
-// base=REV head=ID". Whoever may comment wrote it, so it is hostile: what comes out of here are
-// words of plain characters alone, which no shell and no page reads as anything else.
+// A gate that somebody asks for in a comment on a pull request: "/plumb gate kernel=GLOB
+// problem=GLOB base=REV head=ID". The comment is hostile. The parsed words consist of plain
+// characters, which neither a shell nor a page treats specially.
 #ifndef PLUMB_ASKING_H
 #define PLUMB_ASKING_H
 
@@ -10,15 +10,16 @@
 
 enum { ASKING_WORD = 128 };
 
-// "" where it is not said.
+// The words of the comment; "" for a word that it does not give.
 struct asking {
-    char kernel[ASKING_WORD], problem[ASKING_WORD]; // as --kernel and --problem
+    char kernel[ASKING_WORD], problem[ASKING_WORD]; // values for --kernel and --problem
     char base[ASKING_WORD];                         // a branch, a tag or an id
-    char head[ASKING_WORD]; // what the writer has read: an id of ten digits at least
+    char head[ASKING_WORD]; // the commit that the writer has reviewed: at least ten digits of its
+                            // id
 };
 
-// Reads the comment's first line; the lines below are for people. -1: it asks for no gate, or for
-// an impossible one; `err` holds no text of the comment's own.
+// Parses the comment's first line; the lines below it are for people. -1: it asks for no gate, or
+// for an impossible one. `err` holds no text of the comment.
 int asking_parse(struct asking *out, const char *text, size_t length, struct error *err);
 
 #endif

@@ -57,118 +57,128 @@
 
 enum { VISITS_MOST = 16 };
 
-// DUET_OPENS: a unit is just opening it. DUET_ASIDE: it waits for another process.
+// DUET_OPENS: a unit is opening the duet now. DUET_ASIDE: the duet waits for another process.
 enum duet_place { DUET_WAITS, DUET_OPENS, DUET_OPEN, DUET_ASIDE, DUET_OVER };
 
-// What to do with a decided duet: end it, ask again when other duets know more, or play more pairs.
+// What to do with a duet that is decided: end it, ask again when more is known of other duets, or
+// play more pairs.
 enum duet_wish { DUET_ENOUGH, DUET_LATER, DUET_PAIRS };
 
-// A process that a duet was open in: the number its samples have there, and whose it was.
+// A process in which a duet was open: its number in the duet's samples, and the unit that it ran
+// on.
 struct duet_visit {
     uint16_t process;
     uint8_t unit;
 };
 
 struct duet {
-    // Given; the paths are absolute, and base and head may be one file.
+    // Set by the caller. The paths are absolute; base and head may be the same file.
     const char *kernel;
     const struct problem *problem;
     const char *base, *head;
     uint64_t seed;
-    uint64_t known;  // as bench_series has it
-    double least_ns; // a pair with a shorter time is void: no launch can take so little; 0: none
-    size_t only;     // on this unit alone, from 1; 0: on any
-    bool control;    // of interest beside the others alone: it ends when none of them plays
-    void *owner;     // the caller's
+    uint64_t known;  // as in bench_series
+    double least_ns; // no launch can take less time than this, so a pair with a shorter one is
+                     // void; 0: no such limit
+    size_t only;     // the one unit, from 1, that may play it; 0: any unit may
+    bool control;    // useful only beside other duets: it ends when none of them plays any more
+    void *owner;     // a pointer of the caller's
 
-    // Found. State not ok: what went wrong, and whose. Not taken: there was no time for it.
+    // Results. If the state is not ok, this says what went wrong on which side. A duet that was not
+    // taken got no time.
     struct bench_outcome outcome;
     struct sample_list base_samples, head_samples; // the caller frees
-    bool judged;                                   // the next two are there
+    bool judged;                                   // the next two members are set
     struct gate_series gate;
     struct gate_decision decision;
-    bool alarmed;                          // in its first process, confirmed or not
-    double wall_s;                         // of its own commands
-    double reference_s;                    // of these, since it was opened last
-    double play_s;                         // of those among them that measured
-    struct duet_visit visits[VISITS_MOST]; // in the order of time; the first has the first samples
+    bool alarmed;                          // it alarmed in its first process, whether or not the
+                                           // alarm was confirmed
+    double wall_s;                         // seconds that its own commands took
+    double reference_s;                    // of these, seconds for references since it was opened
+                                           // last
+    double play_s;                         // of these, seconds that measured
+    struct duet_visit visits[VISITS_MOST]; // in the order of time; the first one has the first
+                                           // samples
     size_t visit_count;
-    struct beside looks[REGIMES]; // in other regimes
+    struct beside looks[REGIMES]; // what it showed in other regimes
     size_t look_count;
-    uint32_t looked; // a bit of each regime that it was or could not be looked at in
-    bool to_look;    // it is over, and may still be looked at
+    uint32_t looked; // one bit for each regime in which it was looked at, or could not be
+    bool to_look;    // it is over, and may still be looked at in other regimes
 
-    // The engine's.
+    // The rest belongs to the engine.
     enum duet_place place;
     struct bench_handle handle;
-    size_t unit;               // that it is or was open at
-    size_t claim;              // the unit, from 1, that confirms it; 0: any may open it
-    uint16_t been[UNITS_MOST]; // by unit: the child there that had it last, from 1
-    uint32_t launches;         // per sample, as its first process chose
-    const char *pins[2];       // what prepare() chose there, by role; NULL: it said nothing
-    size_t fed;                // pairs that the gate has seen
+    size_t unit;               // the unit where it is open, or was last
+    size_t claim;              // the unit, from 1, that must confirm it; 0: any unit may open it
+    uint16_t been[UNITS_MOST]; // by unit: the number, from 1, of the child there that last had it
+    uint32_t launches;         // launches per sample, as its first process chose
+    const char *pins[2];       // what prepare() chose in that process, by role; NULL: it told
+                               // nothing
+    size_t fed;                // pairs that the gate was given
     double block_s;            // device time of its last block
-    double outlook;            // verdicts that its next block promises
-    struct gate_left left;     // pairs and processes that it still takes
-    uint32_t confirm_pairs;    // that its alarm still takes to be confirmed
+    double outlook;            // number of verdicts that its next block is expected to bring
+    struct gate_left left;     // an estimate of the pairs and processes that it still needs
+    uint32_t confirm_pairs;    // pairs that confirming its alarm still needs
     uint16_t block;
-    uint32_t voided;   // pairs
-    double rest_s;     // the next rest, where its device is limited
-    double rested_s;   // in all
-    uint32_t refusals; // for want of room
-    bool wished;       // decided, and aside because somebody may want more of its pairs
-    bool killed;       // once, from outside: it is given another process
-    bool faulted;      // alone, by a fault of its device: likewise
-    bool parted;       // its process died under another
-    bool suspect;      // to be played alone
-    bool thorough;     // it was wrong beside others: the whole budget, whatever it shows
+    uint32_t voided;   // void pairs
+    double rest_s;     // how long the next rest is, where its device is limited
+    double rested_s;   // how long it has rested in all
+    uint32_t refusals; // how often it was refused because there was no room
+    bool wished;       // decided and kept aside, because more of its pairs may be wanted
+    bool killed;       // it was killed once from outside, and gets another process
+    bool faulted;      // a fault of the device hit it while it was alone; it gets another process
+    bool parted;       // its process died while another duet was at work
+    bool suspect;      // it must be played alone
+    bool thorough;     // it was wrong beside others, so it plays its whole budget whatever it shows
 };
 
 struct duets {
     struct duet *items;
     size_t count;
-    size_t units;      // equal devices; 0: 1
-    size_t open_most;  // at once on each; 0: 64
-    double deadline_s; // on the clock of `now`: no new block after it; 0: none. It moves (Time)
-    double closing_s;  // on the same clock: none is begun after it; 0: all are
+    size_t units;      // number of equal devices; 0: 1
+    size_t open_most;  // how many duets may be open at once on each; 0: 64
+    double deadline_s; // in the time of `now`: no block begins after it; 0: none. It moves (see
+                       // Time)
+    double closing_s;  // in the time of `now`: no duet begins after it; 0: all of them begin
     struct arena *arena;
     void *context;
     double (*now)(void *context); // seconds; NULL: monotonic_s()
     // Starts a fresh child on a unit. Several units may start theirs at once: this is the only
     // callback that runs beside the others.
     int (*start)(struct bench **out, void *context, size_t unit, struct error *err);
-    // Asked once per duet, after its first block.
+    // Called once for each duet, after its first block.
     int (*policy)(struct gate_policy *out, void *context, const struct duet *duet,
                   struct error *err);
-    // Asked of a duet that is decided: whether to go on with it; NULL: never.
+    // Called for a duet that is decided, to ask whether it should go on; NULL: it never goes on.
     enum duet_wish (*wish)(void *context, const struct duet *duet);
-    // The next regime that a finished duet is to be looked at in; false: there is no further one.
-    // NULL: no duet is looked at.
+    // Asks for the next regime in which a finished duet should be looked at; false: there is no
+    // further one. NULL: no duet is looked at in other regimes.
     bool (*beside)(enum regime *out, void *context, const struct duet *duet);
-    // Told of each look, and the seconds that it took; NULL: nobody is.
+    // Called after each such look with the seconds that it took; may be NULL.
     void (*looked)(void *context, const struct duet *duet, enum regime regime, double seconds);
-    // Told whenever a duet was opened or has played a block; NULL: nobody is.
+    // Called whenever a duet was opened or has played a block; may be NULL.
     void (*played)(void *context, const struct duets *duets, const struct duet *duet);
-    // Waits while a duet's device is limited; NULL: sleeps.
+    // Waits while a duet's device is limited; NULL: the engine sleeps.
     void (*rest)(void *context, const struct duet *duet, double seconds);
-    // Told as soon as a duet is over; NULL: nobody is.
+    // Called as soon as a duet is over; may be NULL.
     int (*over)(void *context, struct duet *duet, struct error *err);
-    // Told of a unit whose device is gone while there are others; NULL: nobody is.
+    // Called when the device of a unit is lost and others remain; may be NULL.
     void (*lost)(void *context, size_t unit, const char *why);
-    uint16_t processes; // started
-    double start_s;     // that one took to start, the longest
+    uint16_t processes; // number of processes that were started
+    double start_s;     // the longest time that one of them took to start
 };
 
 // The time and pairs that a duet still needs, estimated from its blocks so far.
 struct duet_left {
     double seconds;   // NaN before its first block
-    double least_s;   // of these, whatever it shows: all that a control does once it is alone
-    double processes; // that it is still to be opened in
+    double least_s;   // of these, the seconds that it takes whatever it shows; a control that is
+                      // left alone takes no more
+    double processes; // how many processes it still has to be opened in
 };
 struct duet_left duet_left(const struct duet *duet);
 
-// Every duet is over when it returns 0. -1: all devices are gone, no child starts, or a callback
-// failed.
+// Plays all duets. When it returns 0, every duet is over. -1: all devices are lost, no child
+// starts, or a callback failed.
 int duets_play(struct duets *duets, struct error *err);
 
 #endif

@@ -1,45 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tasks of a run: kernels of the builds x problems of the policy x devices that are here. One
-// task fills one result of the run.
+// The tasks of a run: each kernel of the builds on each problem of the policy on each device that
+// is here. One task fills in one result of the run.
 #ifndef PLUMB_TASK_LIST_H
 #define PLUMB_TASK_LIST_H
 
 #include "ci/gate/built.h"
 #include "model/gate/gate.h"
 
-// One series of a run that is to be measured, and what the store knows of it already.
+// One series of a run that is to be measured, and what the store already knows of it.
 struct task {
-    struct run *run; // that the result is of
+    struct run *run; // the run that has the result
     struct result *result;
     const struct policy_kernel *rule;
     const struct context_device *device;
     const struct built_kernel *base, *head; // NULL: this build has no such kernel
-    enum gate_use use;                      // of its pairs
+    enum gate_use use;                      // what its pairs are used for
 };
 
-// Shows on the progress line which series is being done.
+// Shows on the progress line which series is being measured.
 void task_show(const struct task *task, struct context *context);
 
-// *found: the interrupted run that the task's goes on with had measured this series; result is
-// filled, and its device is the unit that had it.
+// *found: the same run was interrupted and had measured this series. Then result is filled in, and
+// its device is the unit that measured it.
 int task_resumed(bool *found, struct task *task, struct context *context, struct error *err);
 
-// The regime of a measurement that is a crash or a timeout by the code's own fault, under the time
-// limit of this policy: such a code need not be tried again.
+// The regime of a crash or a timeout, under the time limit of this policy, that is the code's own
+// fault. Such a code need not be tried again.
 const char *task_failure_regime(struct context *context);
 
-// *found: the store knows a measurement of the head's code on this device, made with the
-// driver that is there now, or that it fails by its own fault; result->head is filled.
+// *found: the store has a measurement of the head's code on this device under its present driver,
+// or knows that the code fails by its own fault. Then result->head is filled in.
 int task_reuse(bool *found, const struct task *task, struct context *context, struct error *err);
 
-// *found: any run, a gate too, has launched the head's code in this series on one of the units, or
-// it was right in another regime; where its results were wrong result->head is filled.
+// *found: some run, which may be a gate, launched the head's code in this series on one of the
+// units, or the code was correct in another regime. If its results were wrong, result->head is
+// filled in.
 int task_launched(bool *found, const struct task *task, struct context *context, struct error *err);
 
-// Says for each side whether the store knows its code to crash or to hang by its own fault. The
+// Says for each side whether the store knows that its code crashes or hangs by its own fault. The
 // measurements of such sides are filled in without a launch. Code that is known to be wrong is
-// measured again: that costs little.
+// measured again, because that costs little.
 struct task_failure {
     bool base, head;
 };
@@ -52,17 +53,17 @@ struct task_list {
     size_t count;
 };
 
-// Makes run->results (in run->arena), one per task. `base` may be NULL (a plain run). Kernels no
-// section of the policy names are left out; how many is said as a note.
+// Makes run->results (in run->arena), one for each task. `base` may be NULL (a plain run). Kernels
+// that no section of the policy names are left out; a note says how many.
 int task_list_make(struct task_list *out, struct run *run, struct context *context,
                    const struct built *base, const struct built *head, struct error *err);
 
-// One series of two commits that a step of a bisection, or a link, compares.
+// One series of two commits that is compared by a link or a step of a bisection.
 struct compared_series {
     const struct context_device *device;
     const char *kernel;
     const struct problem *problem;
-    uint32_t back; // of a link: codes from base to head; 0: of a bisection
+    uint32_t back; // for a link, the number of codes from base to head; 0: a step of a bisection
     enum gate_use use;
 };
 
@@ -78,46 +79,46 @@ int task_list_of_comparison(struct task_list *out, struct run *run, struct conte
 
 // ---- coverage ----
 //
-// Tells whether a policy and a commit's kernels fit each other, without any device: which series
-// there are, and which kernels and problems would silently not be measured.
+// Tells without any device whether a policy and a commit's kernels fit together: which series there
+// are, and which kernels and problems would silently not be measured.
 
 struct coverage {
-    struct task_list tasks; // of a plain run of the commit
-    const bool *supports;   // per task: the kernel can do the problem
-    // Sentences: a kernel that no section names, or that does none of its problems; a problem that
-    // no kernel does.
+    struct task_list tasks; // the tasks of a plain run of the commit
+    const bool *supports;   // for each task: the kernel supports the problem
+    // Sentences about two kinds of gaps: a kernel that no section names or that supports none of
+    // its problems, and a problem that no kernel supports.
     const char **complaints;
     size_t complaint_count;
 };
 
-// Everything lives in run->arena; `run` is begun by this. built->state is MEASURED_OK. -1: the tool
-// could not do its work, or there is no series at all.
+// Finds the coverage. Everything lives in run->arena; this function begins `run`. built->state must
+// be MEASURED_OK. -1: the tool could not do its work, or there is no series at all.
 int coverage_find(struct coverage *out, struct run *run, struct context *context,
                   const struct built *built, struct error *err);
 
 // ==== what is known already ====
 //
-// Tells whether a commit still needs a run, or the store knows enough of it; and which series are
-// measured all the same.
+// Tells whether a commit still needs a run or the store knows enough of it, and which series are
+// measured in any case.
 
 // True when pipeline_measure() would find nothing to do for this commit and toolchain (NULL: the
-// default); with `any_driver`, when it had been so under one of the drivers that the device has
-// had.
+// default). With `any_driver`, measurements under any driver that the device has had count.
 int run_known(bool *known, struct context *context, const struct to_build *head, bool any_driver,
               struct error *err);
 
-// The same of the newest commit of those that are asked for. A tree that is known may be an earlier
-// commit's, of which this one is the revert, or of a branch that was written anew: history has to
-// be told that it is there now, so this is false until a plain run of this very commit has ended.
-// And of a selection (--kernel, --problem) that leaves nothing of it the run has to say so.
+// The same for the newest of the commits that are asked for. Its tree may be known from an earlier
+// commit which it reverts to, or from a branch that was rewritten. The history must be told that
+// the tree is now at this commit, so this is false until a plain run of this commit itself has
+// ended. It is also false when a selection (--kernel, --problem) leaves nothing of the commit,
+// because the run has to say so.
 int run_known_newest(bool *known, struct context *context, const struct to_build *head,
                      bool any_driver, struct error *err);
 
-// Says which series are measured again although the store knows them: none, the controls alone
-// (they show what the machine did where nothing is new), or all.
+// Which series are measured again although the store knows them: none, only the controls (they show
+// what the machine did when nothing is new), or all.
 enum anew { ANEW_NOTHING, ANEW_CONTROLS, ANEW_ALL };
-// Whether this result of the run is measured again. A device for which the policy names fewer than
-// CONTROLS_FEWEST controls has all of its series as controls.
+// Whether this result of the run is measured again. On a device for which the policy names fewer
+// than CONTROLS_FEWEST controls, all series are treated as controls.
 bool anew_wanted(enum anew anew, const struct run *run, const struct result *result);
 
 #endif

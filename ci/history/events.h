@@ -20,47 +20,51 @@
 #include "ci/history/load.h"
 #include "runner/git/repository.h"
 
-// The commits of a store in one order, parents before children, with those between them that were
-// never measured as far as a repository knows them. Events are ranges of it.
+// All commits of a store in one order, parents before children. It includes the commits between
+// them that were never measured, as far as a repository knows them. An event is a range of this
+// order.
 struct timeline {
     struct commit *commits;
-    size_t *begins; // of each stretch: the first commit behind its base that is on its own line;
-                    // SIZE_MAX: it was not followed as far as its base
-    bool *line; // of each: it is on the line of first parents of a change; others are of branches
-    bool *between; // the store does not know it
+    size_t *begins; // for each stretch: the first commit after its base that is on its own line;
+                    // SIZE_MAX: the stretch was not followed back to its base
+    bool *line;     // for each commit: it is on the first-parent line of a change; others are on
+                    // branches
+    bool *between;  // for each commit: the store does not know it
     size_t count;
     struct id_index places;
 };
 
-// Knowledge about commits that is not in the store.
+// Knowledge about commits that the store does not have.
 struct timeline_sources {
-    const struct repository *repository; // NULL: only what the store knows
+    const struct repository *repository; // NULL: only the commits of the store are known
     const char *const *paths; // files and folders that a build reads; a commit that changes none of
-    size_t path_count;        // them is on no line. None: every commit counts
+    size_t path_count;        // them is left out of every line. None: every commit counts
 };
 
 struct events_asked {
-    struct timeline_sources sources; // without them, commits that nobody measured are no culprits
-    int64_t now_s; // what is found is kept in the store (opened for writing), with this as its
-                   // time; 0: nothing is kept, and no clock is needed
+    struct timeline_sources sources; // without them, a commit that nobody measured is never the
+                                     // culprit
+    int64_t now_s; // the time under which the findings are kept in the store (opened for writing);
+                   // 0: nothing is kept, and no clock is needed
 };
 
 struct events {
     struct event_list list;       // event_change.series is an index into set->series
-    struct timeline timeline;     // what its positions are in
-    struct stored_event **stored; // of each event; key 0 when it is not kept
+    struct timeline timeline;     // the order that the events' positions refer to
+    struct stored_event **stored; // by event; key 0 when the event is not kept
 };
 
-// The files that a build reads, as the newest plain run's policy says. In the arena.
+// Finds the files that a build reads, by the policy of the newest plain run. In the arena.
 int events_sources(struct timeline_sources *out, struct store *store,
                    const struct repository *repository, struct arena *arena, struct error *err);
 
-// `set` has all series of the store, judged by history_load(), and stays where it is as long as the
-// events. All of `out` lives in the arena.
+// Gathers the events. `set` has all series of the store, judged by history_load(), and must outlive
+// `out`. All of `out` lives in the arena.
 int events_load(struct events *out, const struct history_set *set, struct store *store,
                 const struct events_asked *asked, struct arena *arena, struct error *err);
 
-// By its name, or by the beginning of its name or of a culprit's id when only one event fits.
+// Finds an event by its name, or by the beginning of its name or of a culprit's id if only one
+// event fits.
 const struct event *events_named(const struct events *events, const char *name, struct error *err);
 
 // The newest state of events by commit, in words for people: "1 new, 2 confirmed".
@@ -69,21 +73,22 @@ const char *event_sentence(const struct event *event, const struct history_set *
 
 // ==== links judged a second time ====
 //
-// Links judged a second time, over the whole history of a store: among thousands of them some are
-// alarms by chance (model/history/discovery.h).
+// Links judged a second time, over the whole history of a store: among thousands of links some
+// alarm
+// by chance (model/history/discovery.h).
 
 struct link_tests {
-    struct kept_test *items; // by link; a link that is none of them is as it says
+    struct kept_test *items; // sorted by link; the verdict of a link that is not among them stands
     size_t count;
-    uint64_t tests, discovered; // of all
+    uint64_t tests, discovered; // numbers over all links
 };
-// All links of neighbouring codes; in the arena. `keeps`: what is found is kept in the store, and
-// only links that came since are gone through. One that belongs before what was gone through, as
-// from another machine's store, makes it begin anew.
+// Judges all links of neighbouring codes; in the arena. `keeps`: the findings are kept in the
+// store, and only links that came since are read. If one of these belongs before links that were
+// judged earlier (it may come from another machine's store), everything is judged anew.
 int link_tests_read(struct link_tests *out, struct store *store, bool keeps, struct arena *arena,
                     struct error *err);
-// The test of this link, with the evidence of earlier links of the same two codes. NULL: none is
-// kept, for it would say no more than the link and discovered nothing.
+// The test of this link, which includes the evidence of earlier links of the same two codes. NULL:
+// no test is kept, because it discovered nothing and would add nothing to the link.
 const struct kept_test *link_tests_find(const struct link_tests *tests, int64_t link);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one way from a store to the history of its series: which series, each read, judged
-// (history_kept_judge()) and dropped again, then all of them looked at together. `history`, `site`
-// and the report of a run say the same of a series because they all ask here. Behind it stand the
-// other histories of a store: of models' accuracy, of metrics, and of devices.
+// The one way from a store to the history of its series. It selects the series; reads, judges
+// (history_kept_judge()) and drops each; then looks at all of them together. `history`, `site` and
+// a run's report agree about a series because all of them use it. Then come the other histories of
+// a store: of models' accuracy, of metrics, and of devices.
 #ifndef PLUMB_HISTORY_LOAD_H
 #define PLUMB_HISTORY_LOAD_H
 
@@ -18,32 +18,35 @@
 #include "runner/git/repository.h"
 
 struct history_wanted {
-    const char *kernel, *problem, *device; // globs; NULL: all
+    const char *kernel, *problem, *device; // glob patterns; NULL: all
     bool comparisons;                      // also the heads of gates, bisections and studies
-    size_t points;                         // newest ones of each series; 0: all
-    const char *toolchain; // the times by this one, without links; NULL: the default's history
-    // What is judged is kept in the store (opened for writing), and only what is new is judged.
-    // Needs all points of the default toolchain and no comparisons. A store that takes nothing
-    // (full, or busy for long) is complained of on standard error and does not stop it.
+    size_t points;                         // how many of the newest points of each series; 0: all
+    const char *toolchain; // only times by this toolchain, and no links; NULL: the history by the
+                           // default toolchain
+    // The judgements are kept in the store (opened for writing), so that only new points have to be
+    // judged. Needs all points of the default toolchain and no comparisons. If the store cannot be
+    // written (it is full, or busy for long), a message goes to standard error and the work goes
+    // on.
     bool keeps;
-    bool levels; // the level of every code too
-    // The repository on whose line of first parents accepted changes are placed
+    bool levels; // the level of every code is wanted, too
+    // Accepted changes are placed on the line of first parents of this repository
     // (ci/settings/epochs.h). NULL: they count from the commits that they name.
     const struct repository *repository;
 };
-// Does the caller want this series?
+// Whether the caller wants this series.
 bool history_selects(const struct history_wanted *wanted, const struct series_entry *series);
 
-// Every series that is wanted, with its changes; points and values are gone (NULL).
+// Every wanted series with its changes. Its points and values have been dropped (NULL).
 struct history_set {
     struct series_history *series;
-    struct judgement *judgements; // one per series; without `keeps` NULL
-    struct linked_levels *levels; // one per series, if they are wanted; else NULL
+    struct judgement *judgements; // one per series; NULL without `keeps`
+    struct linked_levels *levels; // one per series; NULL if they are not wanted
     struct commit_places places;  // all commits, if there are links or a repository
-    struct point_places points;   // of times that count elsewhere than where they were measured
-    size_t count, known;          // known: in the store
+    struct point_places points;   // for times that count at another commit than the one where they
+                                  // were measured
+    size_t count, known;          // known: number of series in the store
     struct epoch_list epochs;
-    struct control_shifts *common; // one per device met
+    struct control_shifts *common; // one per device
     size_t device_count;
     struct arena arena;
 };
@@ -53,12 +56,12 @@ int history_load(struct history_set *out, struct store *store, const struct hist
 
 void history_free(struct history_set *set);
 
-// The level of every code of one series.
+// Computes the level of every code of one series.
 int history_levels(struct linked_levels *out, const struct history_set *set, size_t index,
                    struct store *store, struct arena *arena, struct error *err);
 
-// The confirmed changes of a series that are kept, where they lie among the points shown: what
-// `history` and the site said last. None when nothing is kept. In the arena.
+// Reads the confirmed changes of a series that are kept, as far as they lie among the points shown.
+// They are what `history` and the site last reported. None when nothing is kept. In the arena.
 int history_marks(struct report_change **out, size_t *count, struct store *store,
                   const struct series *series, const struct history *shown, struct arena *arena,
                   struct error *err);
@@ -67,10 +70,10 @@ int history_marks(struct report_change **out, size_t *count, struct store *store
 //
 // Each thread takes the next job from a list that its contexts share.
 
-enum { TOGETHER_MOST = 8 }; // threads
+enum { TOGETHER_MOST = 8 }; // number of threads
 
-// How many threads so many jobs are worth: as many as there are processors for this program, each
-// with `least` jobs or more; 1 to TOGETHER_MOST.
+// How many threads are worth starting for so many jobs: as many as this program has processors, but
+// each must have at least `least` jobs; 1 to TOGETHER_MOST.
 size_t together_threads(size_t jobs, size_t least);
 // Calls work() once with each context, and returns when all calls have come back. The caller's
 // thread works on the first context; where the system gives no further thread, it works on the
@@ -79,32 +82,34 @@ void together(void (*work)(void *context), void *const *contexts, size_t count);
 
 // ==== the history of models' accuracy ====
 //
-// How good a model was, run by run: per model, kernel, type and device, over all problems of
-// one run. Change points of the bias catch a regression of the model as one of a kernel is caught.
+// How good a model was, run by run: for each model, kernel, type and device, over all problems of
+// one run. Change points of the bias show when a model got worse, in the same way as they show that
+// a kernel did.
 
 struct accuracy_series {
-    const char *model; // name and version, of the newest run
+    const char *model; // name and version in the newest run
     const char *kernel;
     enum dtype dtype;
     const char *device_uuid;
-    const struct kept_accuracy *runs; // by time
+    const struct kept_accuracy *runs; // sorted by time
     size_t count;
-    // Of log(1 + bias) and of log(MAPE + 0.1 %), indices into runs: a model may get worse both
-    // ways at once, which leaves its bias alone.
+    // Change points of log(1 + bias) and of log(MAPE + 0.1 %), as indices into runs. Both are
+    // needed, because a model whose errors grow in both directions keeps its bias.
     struct changepoints bias, error;
 };
 
 struct accuracy_history {
-    struct accuracy_series *series; // by device, kernel and type
+    struct accuracy_series *series; // sorted by device, kernel and type
     size_t count;
     struct arena arena;
 };
 
-// The rows of one run, by device, kernel and type; `rows` has room for as many as there are heads,
-// which are put in order. Texts are the heads'.
+// Makes the rows of one run, sorted by device, kernel and type. `rows` has room for one per head;
+// the heads are sorted. Texts are those of the heads.
 size_t accuracy_rows(struct kept_accuracy *rows, struct accuracy_source *heads, size_t count);
 
-// The rows, by device, kernel and type, then time, as series; not judged. `out` is empty before.
+// Makes series of the rows, which are sorted by device, kernel and type, then time. They are not
+// judged. `out` is empty before.
 void accuracy_history_make(struct accuracy_history *out, const struct kept_accuracy *rows,
                            size_t count);
 
@@ -112,13 +117,13 @@ void accuracy_history_judge(struct accuracy_history *accuracy);
 
 void accuracy_history_free(struct accuracy_history *accuracy);
 
-// Loads the history of the newest `limit` runs (0: of all), not judged. The store keeps the rows of
-// each run that was loaded once; those of a newer run are computed from its results, and then kept
-// where `wanted` says so. Where `wanted` names some series only, all rows are computed from these.
+// Loads the history of the newest `limit` runs (0: all), without judging it. The store keeps the
+// rows of each run that was loaded once. The rows of a newer run are computed from its results, and
+// kept if `wanted` says so. If `wanted` selects some series, all rows are computed from those.
 int accuracy_history_load(struct accuracy_history *out, struct store *store,
                           const struct history_wanted *wanted, size_t limit, struct error *err);
 
-// To standard output. The table has the newest run and those where the bias moved.
+// Prints to standard output. The table has the newest run and the runs at which the bias moved.
 void accuracy_history_print_table(const struct accuracy_history *accuracy);
 
 void accuracy_history_print_csv(const struct accuracy_history *accuracy);
@@ -127,41 +132,43 @@ void accuracy_history_print_json(const struct accuracy_history *accuracy);
 
 // ==== the history of metrics ====
 //
-// The history of a policy's metrics (ci/settings/metric.h), as the store has them: along HEAD's
-// line of first parents, where it left what it was by more than the margin. What does not scatter
-// needs no statistics: each value is held against the one that was told last, so that a creep is
-// told when it has added up. What scatters (build seconds) has changed when two commits in a row
-// are beyond the margin from the median of those before.
+// The history of a policy's metrics (ci/settings/metric.h) along HEAD's line of first parents:
+// where
+// a metric moved by more than its margin. A metric that does not scatter needs no statistics: each
+// value is compared with the last value that was reported, so that a creep is reported once it has
+// added up. A metric that scatters (build seconds) has changed when two commits in a row lie beyond
+// the margin from the median of those before.
 //
-// All that changed at one commit is one event, whose name ends in "-metrics". Nothing of it is
-// kept: it follows from the values, the line and the file of epochs, where people accept and
-// dismiss it.
+// All changes at one commit form one event, whose name ends in "-metrics". Such events are not
+// kept:
+// they follow from the values, the line and the epochs file, where people accept and dismiss them.
 
 struct metric_point {
     double value;
-    size_t at; // place of its commit in the line
+    size_t at; // the commit's place in the line
 };
 
 struct metric_change {
-    size_t series, at; // place in the line
-    size_t commits;    // it began with one of so many, the last of which is `at`
+    size_t series, at; // at: the commit's place in the line
+    size_t commits;    // the number of commits of which one began it; the last of them is `at`
     double before, after;
-    enum verdict_kind kind; // slower: worse
+    enum verdict_kind kind; // VERDICT_SLOWER: worse
     enum event_state state;
-    const char *why; // of a person, or NULL
+    const char *why; // a person's reason, or NULL
 };
 
 struct metric_series {
-    const struct metric_value *of; // its newest value: name, subject, device, unit, margin
+    const struct metric_value *of; // the metric's newest value, with name, subject, device, unit
+                                   // and margin
     struct metric_point *points;   // oldest first
     size_t count, changes;
 };
 
 struct metric_event {
     char name[EVENT_NAME_TEXT];
-    size_t first, count; // of its changes
+    size_t first, count; // its changes: the first one, and their number
     enum event_state state;
-    struct event_taken taken; // while it is confirmed
+    struct event_taken taken; // set while the event is confirmed
 };
 
 struct metric_history {
@@ -169,68 +176,72 @@ struct metric_history {
     size_t line_count;
     struct metric_series *series;
     size_t count;
-    struct metric_change *changes; // newest first, those of one commit together
+    struct metric_change *changes; // newest first; those of one commit stand together
     size_t change_count;
     struct metric_event *events; // newest first
     size_t event_count;
 };
 
-// `repository` NULL: in the order of the store's commits. All of it lives in the arena.
+// Loads the history of all metrics into the arena. With `repository` NULL the order is that of the
+// store's commits.
 int metric_history_load(struct metric_history *out, struct store *store,
                         const struct repository *repository, const struct epoch_list *epochs,
                         struct arena *arena, struct error *err);
-// The event with this name, or the only one whose name begins so; else NULL.
+// The event with this name, or the only one whose name begins like this; NULL if there is none.
 const struct metric_event *metric_history_event(const struct metric_history *history,
                                                 const char *name);
-// "registers of gemm worse: 64 -> 80 (+25.00 %)", in the arena.
+// The change as a text, such as "registers of gemm worse: 64 -> 80 (+25.00 %)"; in the arena.
 const char *metric_change_text(const struct metric_history *history,
                                const struct metric_change *change, struct arena *arena);
-// The same of an event: its first change for the worse, else the first, "and 3 more".
+// The text of an event: that of its first change for the worse (or else of its first change), and
+// "and 3 more".
 const char *metric_event_sentence(const struct metric_history *history,
                                   const struct metric_event *event, struct arena *arena);
-// Something is worse by it, and nobody has decided.
+// Whether the event makes something worse and nobody has decided about it.
 bool metric_event_is_open(const struct metric_history *history, const struct metric_event *event);
 
 // ==== what happened to devices ====
 //
-// What happened to devices: the changes that a driver made to many series at once, and devices
-// that are sick.
+// Two things that happen to devices: a driver changes many series at once, and a device is sick.
 
 // ==== what a driver changed ====
 //
-// The drivers that a store's devices had, one after the other, and how much each new one moved the
-// same code (model/history/device.h).
+// The drivers that each of a store's devices had, in their order, and by how much each new one
+// moved
+// the times of the same code (model/history/device.h).
 
 struct driver_step {
     const char *device_uuid, *device_name;
     const char *from, *to;
     struct driver_shift shift;
-    bool levelled; // no code was timed under both: what links say of the codes was taken off
+    bool levelled; // no code was timed under both drivers, so the change that links give to the
+                   // codes was subtracted
 };
 struct driver_steps {
-    struct driver_step *items; // device by device, in the order of measuring
+    struct driver_step *items; // sorted by device, then in the order of measuring
     size_t count;
 };
-// Of the series that `wanted` names, by its globs, or of the controls among them, which need no
-// links. A driver that comes back counts anew. In the arena.
+// Finds the steps of the series that the globs of `wanted` select, or of the controls among them,
+// for which no links are needed. A driver that comes back counts as a new one. In the arena.
 int drivers_find(struct driver_steps *out, struct store *store, const struct history_wanted *wanted,
                  bool controls, struct arena *arena, struct error *err);
 
 // ==== devices that are sick ====
 //
-// Sick devices: found by their controls in what is stored, taken out, and left alone until a person
-// clears them.
+// Sick devices. Their stored controls show that they are sick; they are then taken out of use until
+// a person clears them.
 
 struct sick_finding {
     const char *uuid, *name;
     bool gpu;
-    bool known; // its controls suffice for a judgement
+    bool known; // its controls are enough for a judgement
     bool sick;
-    bool out;        // it was taken out before; then it is not judged again
-    const char *why; // one sentence without a point; of what is not known, what is missing
+    bool out;        // it was taken out earlier, and is not judged again
+    const char *why; // one sentence without a full stop; if nothing is known, it says what is
+                     // missing
 };
-// Judges each device that was measured by its newest runs; what was imported is not. `margin`: how
-// much slower its controls may be, relative, 0: not judged. In the arena.
+// Judges each measured device by its newest runs; imported devices are not judged. `margin` is how
+// much slower its controls may be, as a fraction; 0: slowness is not judged. In the arena.
 int sick_find(struct sick_finding **out, size_t *count, struct store *store, double margin,
               struct arena *arena, struct error *err);
 

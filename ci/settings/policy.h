@@ -59,8 +59,8 @@
 #include "model/result.h"
 #include "runner/build/build.h"
 
-enum { UNITS_MOST = 16 }; // of a device
-#define POLICY_SICK 0.05  // where the policy does not say it
+enum { UNITS_MOST = 16 }; // number of units of a device
+#define POLICY_SICK 0.05  // used where the policy gives none
 enum { POLICY_NO_LOOKS = 1 << REGIMES };
 
 // The keys of a section, one line each: the member with its type; the key, its kind (enum type of
@@ -86,7 +86,7 @@ struct policy_device {
     POLICY_DEVICE(POLICY_MEMBER)
 };
 
-// Regimes are a bit of each enum regime; 0: others decide.
+// `regimes` has one bit for each enum regime; 0: a more general key decides.
 #define POLICY_SET(X) X(uint32_t, regimes, "regime", REGIMES, 0, 0, 0, 0)
 
 struct policy_set {
@@ -109,10 +109,10 @@ struct policy_set {
 
 struct policy_kernel {
     const char *pattern; // fnmatch
-    const char *also;    // a second pattern that must match (policy_confine()); NULL: none
+    const char *also;    // a second pattern that must match, too (policy_confine()); NULL: none
     const char **sets;
     size_t set_count;
-    const char **devices; // none: every device of the library's kind
+    const char **devices; // NULL: every device of the library's kind
     size_t device_count;
     POLICY_KERNEL(POLICY_MEMBER)
 };
@@ -154,10 +154,10 @@ struct policy_metric {
     X(const char *, container, "container", TEXT, 0, 0, 0, 0) /* name of an image, or NULL */
 
 struct policy_toolchain {
-    const char *name;      // letters, digits and ._+- alone
+    const char *name;      // consists of letters, digits and ._+-
     const char **settings; // NAME=VALUE
     size_t setting_count;
-    bool foreign; // the container is of a checkout that may be a stranger's (policy_confine())
+    bool foreign; // the container comes from a checkout that may be untrusted (policy_confine())
     POLICY_TOOLCHAIN(POLICY_MEMBER)
 };
 
@@ -177,23 +177,23 @@ struct policy_toolchain {
     X(uint32_t, regimes, "regime", REGIMES, 0, 0, 0, 0)                                            \
     X(double, margin, "margin", FRACTION, 1e-4, 1, 0, 0) /* 0: the gate's */
 
-// A program that is run once so that its launches, or the launches of its ranges, become a
-// series of this name (ci/gate/built.h).
+// A program that is run once; its launches, or those of its ranges, become a series of this name
+// (ci/gate/built.h).
 struct policy_capture {
-    const char *name; // as a kernel's
+    const char *name; // used as a kernel's name
     POLICY_CAPTURE(POLICY_MEMBER)
 };
 
-// A library that is skipped is built, but neither listed nor loaded.
+// A library that is skipped is built, but is neither listed nor loaded.
 #define POLICY_LIBRARY(X) X(bool, skip, "skip", BOOL, 0, 0, 0, 0)
 
 struct policy_library {
-    const char *pattern; // fnmatch, of the file's name without its folder
-    const char *also;    // a second one that must match (policy_confine()); NULL: none
+    const char *pattern; // an fnmatch pattern for the file's name without its folder
+    const char *also;    // a second pattern that must match, too (policy_confine()); NULL: none
     POLICY_LIBRARY(POLICY_MEMBER)
 };
 
-// Options of sbatch for ci/fleet; NULL: none.
+// Options of sbatch for ci/fleet; NULL: the option is not given.
 #define POLICY_FLEET(X)                                                                            \
     X(uint32_t, tasks, "tasks", COUNT, 1, 1e5, 0, 0) /* parts */                                   \
     X(const char *, partition, "partition", SLURM, 0, 0, 0, 0)                                     \
@@ -226,10 +226,9 @@ struct policy_fleet {
     /* where the nightly site is published, or NULL */                                             \
     X(const char *, site_url, "site-url", URL, 0, 0, 0, 0)
 
-// The keys of [gate] say besides what counts where the trusted branch says otherwise
-// than the change (policy_confine()): TRUSTED: what the branch says; LARGER: the larger number;
-// BOTH: true where both are; EITHER: where one is; MARGIN and REGIMES: as join_margins() and
-// join_regimes() say.
+// Each key of [gate] also says which value counts if the trusted branch has another one than the
+// change (policy_confine()). TRUSTED: the branch's. LARGER: the larger one. BOTH: true if both are
+// true. EITHER: true if one is. MARGIN and REGIMES: see join_margins() and join_regimes().
 #define POLICY_GATE(X)                                                                             \
     X(uint32_t, regimes, "regime", REGIMES, 0, 0, 0, 0, REGIMES) /* 0: the default */              \
     /* what else changed series are looked at in: as regimes; 0: all but cold */                   \
@@ -259,7 +258,7 @@ struct policy {
     const char *text;
     struct recipe recipe;
     enum sandbox_mode sandbox;
-    const char *overlay; // folder of a policy outside of every commit, or NULL
+    const char *overlay; // the folder of a policy that lies outside of every commit, or NULL
     struct policy_toolchain *toolchains;
     size_t toolchain_count;
     struct policy_device *devices;
@@ -268,7 +267,8 @@ struct policy {
     size_t set_count;
     struct policy_kernel *kernels;
     size_t kernel_count;
-    struct policy_capture *captures; // each has a rule among the kernels, and a set of its name
+    struct policy_capture *captures; // each has a rule among the kernels and a set of problems
+                                     // under its name
     size_t capture_count;
     struct policy_library *libraries;
     size_t library_count;
@@ -284,61 +284,64 @@ struct policy {
     struct arena arena; // owns everything above
 };
 
-// Parses and checks; `label` is how errors name the file. The caller frees with policy_free.
+// Parses a policy and checks it. Errors name the file by `label`. The caller calls policy_free().
 int policy_parse(struct policy *out, const char *text, size_t size, const char *label,
                  struct error *err);
 
-// Reads a file of the working tree.
+// Reads a policy from a file of the working tree.
 int policy_load(struct policy *out, const char *path, struct error *err);
 
 void policy_free(struct policy *policy);
 
-// Joins the keys that a change may not choose, by going back to an older policy or by bringing its
-// own: of this policy and of `trusted`, the trusted branch's newest, the stricter one counts.
-// Sandbox, accept, undecided, removed and static: as either says. Variables and containers: as
-// `trusted` has them. Problems, devices, kernels, mixes and metrics: those of both; a kernel or
-// library is left out where both leave it out; device code alone is trusted where either says so.
-// Margins: those of `trusted`, or smaller ones. Seconds, pairs, processes and self-tests: the most.
-// How to build stays as it is, in the time, memory and disk that both allow. `trusted` NULL, for
-// there is none: no variable, no container, and a sandbox unless it says nothing of one. *changed:
-// something of this policy no longer counts as it stands. `trusted` has to live as long. -1: there
-// are too many sections.
+// Confines a policy, so that a change gains nothing by bringing its own policy or by going back to
+// an old one. `trusted` is the trusted branch's newest policy, and must live as long as `policy`.
+// For each key the stricter of the two values counts:
+//   - Sandbox, accept, undecided, removed, static: strict if either is.
+//   - Variables and containers: as `trusted` has them.
+//   - Problems, devices, kernels, mixes and metrics: those of both. A kernel or library is left out
+//     only where both leave it out; only device code is trusted where either says so.
+//   - Margins: those of `trusted`, or smaller ones.
+//   - Seconds, pairs, processes and self tests: the larger number.
+//   - How to build: as in `policy`, within the time, memory and disk that both allow.
+// With `trusted` NULL, because there is none, no variable and no container is used, and a sandbox
+// is required unless the policy does not mention it. *changed: some key of this policy no longer
+// counts as it stands. -1: there are too many sections.
 int policy_confine(bool *changed, struct policy *policy, const struct policy *trusted,
                    struct error *err);
 
-// The rule of a kernel on a device, or NULL: it is not measured there.
+// The rule for a kernel on a device; NULL: the kernel is not measured there.
 const struct policy_kernel *policy_rule(const struct policy *policy, const char *kernel,
                                         const struct policy_device *device);
 
-// All its kernels are captured. These have machine code only where their programs have run, so
-// nothing is known of them where no GPU is.
+// Whether all its kernels are captured. Such kernels have machine code only after their programs
+// have run, so nothing is known of them without a GPU.
 bool policy_captures_alone(const struct policy *policy);
 
-// The owner of this kernel that its section names; NULL: it names none.
+// The owner that the kernel's section names; NULL: it names none.
 const char *policy_kernel_owner(const struct policy *policy, const char *kernel);
 
-// The policy leaves this kernel out on purpose.
+// Whether the policy leaves this kernel out on purpose.
 bool policy_skips(const struct policy *policy, const char *kernel);
 
-// The policy leaves this library (a path or file name) out on purpose: it is not loaded, so that
-// nobody knows which kernels it holds.
+// Whether the policy leaves this library (a path or file name) out on purpose. Such a library is
+// not loaded, so its kernels are not known.
 bool policy_skips_library(const struct policy *policy, const char *library);
 
 const struct policy_toolchain *policy_toolchain_find(const struct policy *policy, const char *name);
 
 const struct policy_set *policy_set_find(const struct policy *policy, const char *name);
 
-// In which regimes a rule's kernels do a problem of that set on a device of this kind, in order;
-// how many. `set` may be NULL.
+// Lists the regimes in which a rule's kernels run a problem of that set on a device of this kind,
+// in their order; returns their number. `set` may be NULL.
 size_t policy_regimes(enum regime out[REGIMES], const struct policy *policy, const char *kind,
                       const struct policy_kernel *rule, const struct policy_set *set,
                       const struct problem *problem);
 
-// The smallest change of a metric that counts: relative, and in the metric's own unit.
+// The smallest change of a metric that counts: as a fraction, and in the metric's own unit.
 double metric_margin(const struct policy_metric *metric);
 double metric_least(const struct policy_metric *metric);
 
-// The gate's figures with the kernel's own on top.
+// The gate's figures, replaced by the kernel's own where it has any.
 struct policy_gate policy_gate_for(const struct policy *policy, const struct policy_kernel *rule);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of a CSV file as model input: the columns that `plumb predict` and `plumb accuracy` read,
-// ROWS_COLUMNS; where there is a problem, that counts and not its parts. What bin/sweep prints is
-// read too: in_type (enum dtype as a number), kernel (whose name says its traits, space_name.h),
-// us, ghz. Empty fields are absent ones. Columns of other names are not read.
+// Rows of a CSV file as model input. ROWS_COLUMNS are the columns that `plumb predict` and `plumb
+// accuracy` read; a column with the whole problem takes precedence over columns with its parts. The
+// output of bin/sweep can be read, too: in_type (enum dtype as a number), kernel (its name gives
+// its traits, space_name.h), us, ghz. An empty field counts as missing. Other columns are ignored.
 #ifndef PLUMB_ROWS_H
 #define PLUMB_ROWS_H
 
@@ -23,17 +23,18 @@
 struct row {
     struct problem problem;
     struct traits traits;
-    struct predict_input input; // points into this struct: set by row_input()
-    bool without_launch;        // the time is of the kernel alone, as a profiler has it
-    // Stated by the row, or by an option that stands for it. A row that says only whether its
-    // operands are warm is cold, and its regime is stated, too.
+    struct predict_input input; // points into this struct; row_input() sets it
+    bool without_launch;        // the time is that of the kernel alone, as a profiler measures it
+    // The row says it, or an option that stands for it. A row that only says whether its operands
+    // are warm has the regime cold, and that counts as stated, too.
     bool regime_stated, warm_stated, launch_stated;
-    const char *kernel; // "" when there is no such column; borrowed from the CSV
+    const char *kernel; // "" if there is no such column; borrowed from the CSV
 };
 
-// For a command's table (ci/command.h): how launches meet the device and what is in their time,
-// where a problem or a row does not say it. `of` is a struct row of the command's arguments, which
-// its check passes to rows_check_options(); `usual` is what holds where no option says it either.
+// Options for a command's table (ci/command.h): how launches meet the device and what their time
+// includes, for problems and rows that do not say it. `of` is a struct row in the command's
+// arguments; the command's check passes it to rows_check_options(). `usual` holds where no option
+// says it.
 #define ROWS_OPTIONS(of, usual)                                                                    \
     OPTION_PART("regime", "REGIME",                                                                \
                 "How launches meet the device, where a row does not say it [" usual "]", of,       \
@@ -52,55 +53,58 @@ int row_take_launch(void *row, const char *text);
 int row_take_clock(void *row, const char *text);
 int rows_check_options(const struct row *options, struct error *err);
 
-// Reads a whole file ("-": standard input) as CSV. An error names file and line.
+// Reads a whole file ("-": standard input) as CSV. Errors name the file and the line.
 int rows_open(struct csv *out, const char *path, struct error *err);
-// Refuses a column whose name is nearly one of those that are read; others pass.
+// Refuses a column whose name is nearly that of a column that is read. Other names are ignored.
 int rows_refuse_misspelt(const struct csv *csv, const char *path, struct error *err);
-// The column of measured times: measured_us, a sweep's us, seed 0's runtime_us; NULL: none.
+// The column of measured times: measured_us, a sweep's us, or seed 0's runtime_us; NULL: there is
+// none.
 const char *rows_time_column(const struct csv *csv);
-// Row `index`, on top of `defaults` (whose traits and input stand where the CSV says nothing).
+// Reads row `index`. What the CSV does not give is taken from `defaults`.
 int row_read(struct row *out, const struct csv *csv, size_t index, const char *path,
              const struct row *defaults, struct error *err);
-// The input of a row, its pointers set.
+// The model input of a row, with its pointers set.
 const struct predict_input *row_input(struct row *row);
 // The model's prediction for a row.
 struct prediction row_predict(struct row *row, const struct model *model);
-// A positive number of an optional column; 0 when empty or absent; -1 refused.
+// Reads a positive number from an optional column; 0 when it is empty or missing; -1: refused.
 int row_number(double *out, const struct csv *csv, size_t index, const char *column,
                const char *path, struct error *err);
 
-// The measured time in microseconds, of rows_time_column(); 0 when there is none.
+// Reads the measured time in microseconds from rows_time_column(); 0 when there is none.
 int row_measured(double *out, const struct csv *csv, size_t index, const char *path,
                  struct error *err);
 
 // ==== problems given as words ====
 //
-// Problems given as words are made, with lists of tiles and clusters, into a CSV like any other, so
-// that there is one way from there on.
+// Turns problems given as words, with lists of tiles and clusters, into a CSV, so that they are
+// handled like any other CSV from there on.
 
 enum { SIDES_MOST = 64 };
 
 struct sides {
-    int32_t m, n, k; // 0: not said
+    int32_t m, n, k; // 0: not given
 };
 struct sides_list {
     struct sides items[SIDES_MOST];
     size_t count;
-    bool usual; // nobody named them: where scales go with 16 or 32 elements, those of 128 rows only
+    bool usual; // nobody gave the list: where a scale is for 16 or 32 elements, only tiles of 128
+                // rows are used
 };
-// "128x256x64,64x64": at least two sides each, k only if `depth`. -1: not such a list.
+// Parses a list such as "128x256x64,64x64": each item has at least two sides, k only if `depth`.
+// -1: it is no such list.
 int sides_parse(struct sides_list *out, const char *text, bool depth);
 // The tiles and clusters that seed 0 sweeps over.
 extern const struct sides_list sides_usual_tiles, sides_usual_clusters;
 
-// Makes a row of every problem with every tile and every cluster; an empty list leaves its columns
-// empty. `traits`: the kernel's other traits, by the options.
+// Makes one row for every problem with every tile and every cluster. An empty list leaves its
+// columns empty. `traits` are the kernel's other traits, from the options.
 int problem_rows(struct csv *out, const char *const *problems, size_t count,
                  const struct sides_list *tiles, const struct sides_list *clusters,
                  const struct traits *traits, struct error *err);
 
-// Makes rows of a list of problems (m, n, k, and in_dtype unless `type` stands for it) with every
-// tile and every cluster: the columns of seed 0's results, and the list's other ones.
+// Does the same for a list of problems (m, n, k, and in_dtype unless `type` replaces it). The rows
+// have the columns of seed 0's results and the list's other columns.
 int problem_list_rows(struct csv *out, const struct csv *list, const char *type,
                       const struct sides_list *tiles, const struct sides_list *clusters,
                       struct error *err);
