@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is stored, each thing described once: a list of its fields. Made from it are the columns of
-// the store (created, saved, loaded, merged, checked), the members of JSON (written and read), and
-// the cells of tables. So a new field of a verdict is one line here, beside its member in the
-// struct: it is in the store, the exports, the merges and the reports.
+// What is stored, each thing described once by a list of its fields. From that list come the
+// columns
+// of the store (created, saved, loaded, merged, checked), the members of JSON (written and read),
+// and the cells of tables. So a new field of a verdict needs one line here, next to its member in
+// the struct; it then appears in the store, the exports, the merges and the reports.
 //
 // A list is an X-macro, F(column, name, type, member, unit, range, since):
 //   column  of the store's table
 //   name    in JSON and CSV
-//   type    what C, SQL and JSON hold; one of enum field_type without FIELD_
+//   type    how C, SQL and JSON hold it; one of enum field_type, without FIELD_
 //   member  of the struct
-//   unit    as a person says it, "" where there is none
-//   range   what is taken from elsewhere: FIELD_ANY, FIELD_COUNTS, ...; of numbers alone
-//   since   version of the store that has the column. A version without a migration file of its
-//           own is made from here: it adds the columns that are since then.
-//   word    behind it, of a FIELD_WORD alone: the name of a value; NULL behind the last.
+//   unit    for people, "" where there is none
+//   range   the values that are accepted from elsewhere: FIELD_ANY, FIELD_COUNTS, ...; for numbers
+//   since   the version of the store that introduced the column. A version without a migration file
+//           is made from these: it adds the columns that it introduced.
+//   word    follows for a FIELD_WORD only: the name of each value; NULL behind the last.
 // What a row refers to (series, runs, codes, commits) is no field: it is part of the store's shape.
-// A struct that stands elsewhere has its list beside it: links, builds and events
-// (baselines/store.h), epochs (baselines/epoch.h), profiles and what does not build
-// (baselines/fields.h).
+// The list of a struct that stands elsewhere stands next to it: links, builds and events
+// (baselines/store.h), epochs (baselines/epoch.h), profiles and failed builds (baselines/fields.h).
 #ifndef PLUMB_FIELDS_H
 #define PLUMB_FIELDS_H
 
@@ -42,10 +42,11 @@ enum field_type {
     FIELD_ID,     // char[]: one word, such as an object id; "" when it is missing
     FIELD_TEXT,   // const char *; "" when it is missing
     FIELD_NOTE,   // const char *; NULL when it is missing
-    FIELD_SHARED, // const char *, which many rows share: the column is its key among the texts
-    FIELD_RARE,   // const char *, likewise shared; NULL when it is missing, and then no member of
-                  // JSON
-    // Words, kept by name: enumerations of model/result.h, and any other, whose names `word` gives.
+    FIELD_SHARED, // const char *, a text that many rows share: the column holds the key of the text
+    FIELD_RARE,   // const char *, shared in the same way; NULL when it is missing, and JSON then
+                  // has no member
+    // Words, stored as names: enumerations of model/result.h, or any other whose names `word`
+    // gives.
     FIELD_KIND,
     FIELD_CAUSE,
     FIELD_BOUND,
@@ -56,14 +57,14 @@ enum field_type {
 struct field_range {
     double low, high;
 };
-// No time (30 years) and no clock of a sample comes near these.
+// The largest time (30 years) and clock that a sample may have; real ones are far below.
 #define SAMPLE_TIME_NS  1e18
 #define SAMPLE_CLOCK_HZ 1e12
 #define RANGE(low, high)                                                                           \
     {                                                                                              \
         low, high                                                                                  \
     }
-#define METRIC_MOST       1e18 // of whatever is counted
+#define METRIC_MOST       1e18 // the largest figure of a metric
 #define FIELD_ANY         RANGE(-INFINITY, INFINITY)
 #define FIELD_COUNTS      RANGE(0, UINT32_MAX)
 #define FIELD_TIMES       RANGE(OLDEST_TIME_S, LATEST_TIME_S)
@@ -81,7 +82,7 @@ struct field_range {
     F(author, "author", TEXT, author, "", FIELD_ANY, 1)                                            \
     F(time_s, "time_s", TIME, time_s, "s", FIELD_TIMES, 1)
 
-// A device, and what it had in a run.
+// A device, and what was installed on it in a run.
 #define DEVICE_FIELDS(F)                                                                           \
     F(kind, "kind", TEXT, kind, "", FIELD_ANY, 1)                                                  \
     F(uuid, "uuid", TEXT, uuid, "", FIELD_ANY, 1)                                                  \
@@ -91,7 +92,7 @@ struct field_range {
     F(runtime, "runtime", SHARED, runtime, "", FIELD_ANY, 1)                                       \
     F(profile, "profile", SHARED, profile, "", FIELD_ANY, 1)
 
-// A run: what it began with, by which toolchains, and how it ended.
+// A run: what it began with, which toolchains built it, and how it ended.
 #define RUN_FIELDS(F)                                                                              \
     F(kind, "kind", WORD, kind, "", FIELD_ANY, 1, run_kind_word)                                   \
     F(started_s, "started_s", TIME, started_s, "s", FIELD_TIMES, 1)                                \
@@ -117,12 +118,12 @@ struct field_range {
     F(memory_bytes, "memory_bytes", ZERO, memory_bytes, "B", FIELD_SPANS, 28)                      \
     F(beside, "beside", NOTE, beside, "", FIELD_ANY, 29)
 
-// A result's own; what was measured, predicted and said of it has lists of its own.
+// A result's own fields. Its measurements, prediction and verdict have lists of their own.
 #define RESULT_FIELDS(F)                                                                           \
     F(control, "control", FLAG, control, "", FIELD_FLAGS, 1)                                       \
     F(reused, "reused", FLAG, reused, "", FIELD_FLAGS, 1)
 
-// The parts of a prediction are a list, and are stored beside these fields.
+// A prediction. Its parts are a list and are stored beside these fields.
 #define PREDICTION_FIELDS(F)                                                                       \
     F(why, "why", NOTE, why, "", FIELD_ANY, 1)                                                     \
     F(time_ns, "time_ns", ZERO, time_ns, "ns", FIELD_SPANS, 1)                                     \
@@ -187,19 +188,19 @@ struct field_range {
     F(kind, "kind", KIND, kind, "", FIELD_ANY, 27)                                                 \
     F(sentence, "sentence", TEXT, sentence, "", FIELD_ANY, 27)
 
-// ---- the same as data ----
+// ---- the lists as data ----
 
 struct stored_field {
     const char *name, *column;
     enum field_type type;
-    size_t offset, size; // of the member
+    size_t offset, size; // offset and size of the member in the struct
     const char *unit;
     struct field_range range;
     int since;
     const char *(*word)(int value);
 };
 struct stored_fields {
-    const char *table; // of the store
+    const char *table; // the store's table
     const struct stored_field *items;
     size_t count;
 };
@@ -211,8 +212,8 @@ struct stored_fields {
      .size = sizeof(((struct thing *)NULL)->member),                                               \
      .unit = in,                                                                                   \
      .range = __VA_ARGS__},
-enum { FIELDS_MOST = 32 }; // of one thing
-// Defines NAME_fields, of the items that FIELD_ITEM made.
+enum { FIELDS_MOST = 32 }; // the most fields that a thing may have
+// Defines NAME_fields from the items that FIELD_ITEM made.
 #define STORED_FIELDS(name, table, ...)                                                            \
     static const struct stored_field name##_items[] = {__VA_ARGS__};                               \
     _Static_assert(ARRAY_COUNT(name##_items) <= FIELDS_MOST, "raise FIELDS_MOST");                 \
@@ -222,31 +223,35 @@ extern const struct stored_fields commit_fields, device_fields, run_device_field
     run_toolchain_fields, run_end_fields, result_fields, measurement_fields, prediction_fields,
     verdict_fields, study_fields, self_test_fields, metric_fields;
 
-// Whether a type is a word's, and the value of a word's name (-1: no such name).
+// Whether a type is a word, and the value that a word's name stands for (-1: there is no such
+// name).
 bool field_is_word(enum field_type type);
 int field_word_parse(const struct stored_field *field, const char *name);
 
-// The value of a number field of any type, as a double. NaN: it is not known.
+// The value of a number field of any type, as a double. NaN: not known.
 double field_number(const struct stored_field *field, const void *thing);
 bool field_is_number(enum field_type type);
 // The text or word of a field; NULL: it has none.
 const char *field_text(const struct stored_field *field, const void *thing);
 
-// Writes the fields as members of the open object. `text` writes texts: json_clean() for people.
+// Writes the fields as members of the open object. `text` is the function that writes texts:
+// json_clean() where people read them.
 typedef void field_text_writer(struct json *json, const char *name, const char *value);
 void fields_json(struct json *json, const struct stored_fields *fields, const void *thing,
                  field_text_writer *text);
 // Writes one field as a member.
 void field_json(struct json *json, const struct stored_field *field, const void *thing,
                 field_text_writer *text);
-// Whether the field has one of these names. A writer of a table names the fields that it puts into
-// columns of its choice; all others follow in their own order.
+// Whether the field has one of these names. A writer of a table gives the names of the fields that
+// it places itself; all others follow in their own order.
 bool field_named(const struct stored_field *field, const char *const *names, size_t count);
-// Writes a field as a cell. `text` writes texts: csv_clean() where people read them.
+// Writes a field as a cell. `text` is the function that writes texts: csv_clean() where people read
+// them.
 typedef void field_cell_writer(struct csv_line *line, const char *value);
 void field_csv(struct csv_line *line, const struct stored_field *field, const void *thing,
                field_cell_writer *text);
-// All fields of a metric, whose kind is a "verdict" in words for people; NULL: the columns' heads.
+// Writes all fields of a metric; its kind becomes a "verdict" in words for people. With `metric`
+// NULL it writes the columns' heads.
 void metric_csv(struct csv_line *line, const struct metric_result *metric, field_cell_writer *text);
 
 #endif

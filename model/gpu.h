@@ -2,9 +2,11 @@
 //
 // A profile: the figures of a device that models use, each with its source.
 //
-// Three tiers, the later wins: properties read from the device < a shipped profile (one file each
-// in gpu/) < calibrated on this device or overridden by the policy. A figure of value 0 is unknown.
-// The `host` profile describes the CPU of this machine with the same words (an "SM" is a core).
+// There are three tiers, of which a later one takes precedence: properties read from the device; a
+// shipped profile (one file each in gpu/); figures calibrated on this device or set by the policy.
+// A
+// figure of value 0 is unknown. The `host` profile describes the CPU of this machine with the same
+// words (an "SM" is a core).
 #ifndef PLUMB_GPU_H
 #define PLUMB_GPU_H
 
@@ -16,16 +18,17 @@ const char *origin_name(enum origin origin);
 struct figure {
     double value;
     enum origin origin;
-    const char *source; // where the number is from; borrowed, lives as long as the profile
+    const char *source; // where the number comes from; borrowed, lives as long as the profile
 };
 
-// A figure of a shipped profile: GPU_SHIPPED(132, "device property").
+// Defines a figure of a shipped profile: GPU_SHIPPED(132, "device property").
 #define GPU_SHIPPED(number, where)                                                                 \
     {                                                                                              \
         .value = (number), .origin = ORIGIN_SHIPPED, .source = (where)                             \
     }
 
-// name, unit/meaning. One X per figure; the name is the key in files, the store and `list gpus`.
+// The figures, one X each: its name, and its unit or meaning. The name is the key in files, the
+// store and `list gpus`.
 #define GPU_FIGURES(X)                                                                             \
     X(compute_capability, "major.minor: below 9 mma.sync, from 9 wgmma, from 10 tcgen05")          \
     X(sm_count, "multiprocessors (host: cores)")                                                   \
@@ -73,28 +76,30 @@ struct gpu {
     const char *name;    // "h200-sxm"
     const char *summary; // one line
     const char *match;   // substring of the driver's device name that selects it, or NULL
-    const char *judged;  // on which times `hopper` was held to it, with which error; NULL: on none
-    bool fitted;         // `hopper` has its constants from times of it
+    const char *judged;  // the times by which `hopper` was judged on it, and the error; NULL: it
+                         // was not
+    bool fitted;         // the constants of `hopper` were fitted to times of this device
 #define X(figure_name, unit) struct figure figure_name;
     GPU_FIGURES(X)
 #undef X
 };
 
-// The shipped profiles, sorted by name. gpu_find returns NULL if there is none of that name.
+// The shipped profiles, sorted by name. gpu_find() returns NULL for an unknown name.
 extern const struct gpu *const gpus[];
 extern const size_t gpu_count;
 const struct gpu *gpu_find(const char *name);
-const struct gpu *gpu_for_device(const char *device_name); // by match; NULL if none
+// Found by `match`; NULL if there is none.
+const struct gpu *gpu_for_device(const char *device_name);
 
-// Access by key ("dram_bytes_s"); NULL if there is no such figure.
+// Finds a figure by its key ("dram_bytes_s"); NULL if there is no such figure.
 struct figure *gpu_figure(struct gpu *gpu, const char *key);
 size_t gpu_figure_count(void);
 const char *gpu_figure_key(size_t index);
 const char *gpu_figure_unit(size_t index);
-// Puts every known figure of `over` on top of `base`, if its origin is at least as strong.
+// Copies every known figure of `over` to `base`, if its origin is at least as strong.
 void gpu_overlay(struct gpu *base, const struct gpu *over);
 
-// Dense FLOP per SM and clock for products of this element type; 0 if unknown.
+// Dense FLOP per SM and clock for products of this element type; 0: not known.
 double gpu_flops_clk(const struct gpu *gpu, enum dtype in);
 
 #endif

@@ -47,9 +47,9 @@ enum dtype {
     DTYPE_E5M2,
     DTYPE_E2M1,  // "fp4", two in a byte, the first in its lower half
     DTYPE_E8M0,  // scale factors only: powers of two
-    DTYPE_FP64,  // host reference only
-    DTYPE_INT8,  // into int32
-    DTYPE_INT32, // sums of int8
+    DTYPE_FP64,  // used only by the host's reference
+    DTYPE_INT8,  // sums are int32
+    DTYPE_INT32, // the sums of int8 products
     DTYPE_COUNT
 };
 
@@ -57,40 +57,41 @@ const char *dtype_name(enum dtype type); // canonical, lower case
 
 double dtype_bytes(enum dtype type); // 0.5 for e2m1
 
-// Any case; also fp8, fp4, s8, float and such; nvfp4, mxfp8 and mxfp4 are their elements. -1:
-// unknown.
+// In upper or lower case. Also reads fp8, fp4, s8, float and such; nvfp4, mxfp8 and mxfp4 give
+// their elements' type. -1: not known.
 int dtype_parse(enum dtype *out, const char *name);
 
-// The output type that follows from an input type when none is given: tf32 -> fp32, fp8 -> bf16,
-// ...
+// The output type for an input type when none is given: tf32 -> fp32, fp8 -> bf16, ...
 enum dtype dtype_default_out(enum dtype in);
 
 // ---- problems ----
 
-// Transposition of A and B as BLAS says it for column-major storage. TN = both K-major:
-// A is m rows of k, B is n rows of k, C is m rows of n (all row-major). NN: B is k rows of n.
+// Transposition of A and B in BLAS terms, for column-major storage. TN: both are K-major, so A is m
+// rows of k, B is n rows of k, and C is m rows of n (all row-major). NN: B is k rows of n.
 enum layout { LAYOUT_TN, LAYOUT_NN, LAYOUT_NT, LAYOUT_TT, LAYOUT_COUNT };
 
 const char *layout_name(enum layout layout);
 
-// How launches meet the device. The same change of a kernel has another size, and may have another
-// sign, in each of these.
+// How launches meet the device. The same change of a kernel has a different size in each regime,
+// and may have the opposite sign.
 enum regime {
-    REGIME_COLD,     // what all series were measured in before regimes had names: alone where a
-                     // launch takes more than 50 us, in batches on sets in turn where it does not
-    REGIME_STREAM,   // back to back on sets of operands in turn, power and clock settled
-    REGIME_ISOLATED, // one launch on a quiet device, L2 full of clean lines
-    REGIME_DIRTY,    // one launch, L2 full of lines to write back
+    REGIME_COLD,     // the only regime before regimes had names: one launch alone if it takes more
+                     // than 50 us, else batches on several sets of operands in turn
+    REGIME_STREAM,   // back to back on several sets of operands in turn, with power and clock
+                     // settled
+    REGIME_ISOLATED, // one launch on a quiet device, with L2 full of clean lines
+    REGIME_DIRTY,    // one launch, with L2 full of lines that must be written back
     REGIME_WARM,     // back to back on one set of operands
-    REGIME_ACTIVATIONS, // A and C warm, B cold, as a layer of a model in use meets them
+    REGIME_ACTIVATIONS, // A and C warm and B cold, as for a layer of a model in use
     REGIMES
 };
 const char *regime_name(enum regime regime);
-int regime_parse(enum regime *out, const char *name); // any case; -1: unknown
+int regime_parse(enum regime *out, const char *name); // in upper or lower case; -1: not known
 // The words for a regime in a sentence: "in a stream", "alone" ...; "" for cold.
 const char *regime_words(enum regime regime);
-// The regime that is measured on a device of this kind where nobody names one: on a GPU a stream,
-// as a model launches its kernels; on a host cold. To change it is an epoch of every series.
+// The regime that is used on a device of this kind if nobody names one: on a GPU a stream, because
+// that is how a model launches its kernels; on a host cold. Changing it is an epoch of every
+// series.
 enum regime regime_usual(const char *device_kind);
 
 enum epilogue {
@@ -108,21 +109,24 @@ enum epilogue {
 
 const char *epilogue_name(enum epilogue epilogue);
 
-int epilogue_parse(enum epilogue *out, const char *name); // any case; -1: unknown
+int epilogue_parse(enum epilogue *out, const char *name); // in upper or lower case; -1: not known
 
 bool epilogue_has_bias(enum epilogue epilogue);
 
-// How the scales of an operand lie; rows counts its blocks of rows, k those along K.
+// How the scales of an operand lie in memory. "rows" counts blocks along the rows, "k" blocks along
+// K.
 enum scale_layout {
     SCALES_ROWS,    // [rows][k]
     SCALES_COLUMNS, // blocks of one row: [k][rows]; others: [rows][k rounded up to 4]
-    SCALES_TILED,   // tiles of 128 rows x 4 k, 512 bytes each; blocks of one row and one byte alone
+    SCALES_TILED,   // tiles of 128 rows x 4 k, 512 bytes each; only for blocks of one row and
+                    // scales of one byte
     SCALES_LAYOUTS
 };
 
 struct block_scales {
-    int32_t vector;         // elements along K of a block; 0: there are no block scales
-    int32_t rows_a, rows_b; // of a block of A; columns of the product of a block of B; 0 is 1
+    int32_t vector;         // a block's elements along K; 0: there are no block scales
+    int32_t rows_a, rows_b; // rows of A in a block; columns of the product in a block of B; 0 means
+                            // 1
     enum dtype type;
     enum scale_layout layout;
 };
@@ -134,7 +138,7 @@ enum { GROUPS_MOST = 4096, GROUP_ALIGN = 128, SPREAD_ZIPF = -1 };
 struct groups {
     enum grouping kind;
     int32_t count;
-    int32_t mean;   // rows of a masked group on average
+    int32_t mean;   // a masked group's mean number of rows
     int32_t spread; // percent, 0 to 100, or SPREAD_ZIPF
 };
 
@@ -145,9 +149,9 @@ struct problem_number {
     int64_t value;                  // 1 .. 2^31-1
 };
 
-// Zero fields are what a plain GEMM has.
+// A problem. A zero field means what it is in a plain GEMM.
 struct problem {
-    int64_t m, n, k; // 1 .. 2^31-1; 0 of named integers
+    int64_t m, n, k; // 1 .. 2^31-1; 0 for a problem of named integers
     enum dtype in;
     enum dtype out;
     enum layout layout;
@@ -159,17 +163,17 @@ struct problem {
     struct block_scales scales;
     struct groups groups;
     enum regime regime;
-    bool regime_named; // by its text: of one that is not, the device's kind decides
-    struct problem_number numbers[PROBLEM_NUMBERS]; // by name, each once
+    bool regime_named; // its text names the regime; otherwise the device's kind decides
+    struct problem_number numbers[PROBLEM_NUMBERS]; // sorted by name, each name once
     int32_t number_count;                           // 0: a GEMM
 };
 
 enum { PROBLEM_TEXT = 320 }; // room for the longest canonical text
 
-// Refuses a text that is no problem, and combinations that nobody has given a meaning.
+// Parses a problem. Refuses a text that is no problem, and combinations that have no meaning.
 int problem_parse(struct problem *out, const char *text, struct error *err);
-// problem_parse() for the name of an NVTX range: m=4096,n=4096,k=7168:bf16, in any order, is the
-// GEMM 4096x4096x7168:bf16, too.
+// Parses also the name of an NVTX range: m=4096,n=4096,k=7168:bf16, in any order, is the GEMM
+// 4096x4096x7168:bf16.
 int problem_parse_named(struct problem *out, const char *text, struct error *err);
 
 void problem_format(char out[PROBLEM_TEXT], const struct problem *problem);
@@ -178,38 +182,38 @@ void problem_format(char out[PROBLEM_TEXT], const struct problem *problem);
 void problem_say(char out[PROBLEM_TEXT], const struct problem *problem);
 
 bool problem_equal(const struct problem *a, const struct problem *b);
-// The same work in another regime.
+// Returns the same problem in another regime.
 struct problem problem_in(const struct problem *problem, enum regime regime);
 
-// Whether it is what the ABI's first version can say: a dense product of floating-point matrices,
-// alpha 1 and beta 0, alone or as dual-silu.
+// Whether the first version of the ABI can express it: a dense product of floating-point matrices,
+// alpha 1 and beta 0, plain or dual-silu.
 bool problem_is_plain(const struct problem *problem);
 
-// Products that share A: 2 of dual-silu.
+// The number of products that share A: 2 for dual-silu.
 int problem_weights(const struct problem *problem);
 
-// Elements from one row to the next as each matrix lies, dense or not.
+// The number of elements between the beginnings of two rows, for each matrix, dense or not.
 struct problem_pitches {
     int64_t a, b, c;
 };
 
 struct problem_pitches problem_pitches(const struct problem *problem);
 
-// The rows of each of the groups, at most GROUPS_MOST: the same for a problem wherever it is
-// computed. Those of contiguous groups add up to m; those of masked ones are at most m each. Every
-// group has one row at least where there are enough.
+// Computes the number of rows of each group, at most GROUPS_MOST; a problem has the same rows
+// wherever they are computed. Those of contiguous groups add up to m; a masked group has at most m.
+// Every group has at least one row if there are enough.
 void problem_group_rows(int32_t *rows, const struct problem *problem);
 
-// Rows of A that are multiplied, of all groups or of all of the batch.
+// The rows of A that are multiplied, in all groups or the whole batch.
 int64_t problem_used_rows(const struct problem *problem);
 
-// Rows of A and C in memory: contiguous groups begin at multiples of GROUP_ALIGN rows, masked ones
-// every m rows.
+// The rows of A and C in memory: a contiguous group begins at a multiple of GROUP_ALIGN rows, a
+// masked group every m rows.
 int64_t problem_stored_rows(const struct problem *problem);
 
-double problem_flops(const struct problem *problem); // 2 m n k batch; 0 of named integers
+double problem_flops(const struct problem *problem); // 2 m n k batch; 0 for named integers
 
-// Each input read once and the output written once; 0 of named integers.
+// The bytes if each input is read once and the output written once; 0 for named integers.
 double problem_bytes(const struct problem *problem);
 
 // ==== traits ====
@@ -218,14 +222,14 @@ double problem_bytes(const struct problem *problem);
 // means "unknown or does not apply".
 
 enum raster { RASTER_M, RASTER_N, RASTER_HILBERT };
-// The work that hides a tile's epilogue: none known; the same warpgroups store it between the next
-// tile's slabs; another warpgroup multiplies meanwhile.
+// What overlaps a tile's epilogue: nothing known; the same warpgroups store the tile between the
+// slabs of the next one; another warpgroup multiplies meanwhile.
 enum overlap { OVERLAP_NONE, OVERLAP_NEXT_TILE, OVERLAP_PINGPONG };
-// The units that multiply: none known; FMA units; tensor cores by mma.sync, from registers; by
+// What multiplies: not known; FMA units; tensor cores by mma.sync, from registers; tensor cores by
 // wgmma, from shared memory.
 enum multiply { MULTIPLY_UNKNOWN, MULTIPLY_FMA, MULTIPLY_MMA, MULTIPLY_WGMMA };
 
-// name, as written in the wire format, the store and reports; one X per integer trait.
+// The traits, one X for each integer trait: its name in the wire format, the store and reports.
 #define TRAITS(X)                                                                                  \
     X(tile_m) /* output tile of one thread block */                                                \
     X(tile_n)                                                                                      \
@@ -246,8 +250,9 @@ enum multiply { MULTIPLY_UNKNOWN, MULTIPLY_FMA, MULTIPLY_MMA, MULTIPLY_WGMMA };
     X(promote_k)    /* FP8 sums are added up in FP32 every so much of K, 0 never */                \
     X(multiply)     /* enum multiply */
 
-// Of split_k: slabs in equal shares, handed on from block to block; as many parts of each tile as
-// find an SM, which all finish it together.
+// Values of split_k that are no number of parts. STREAM: all slabs are dealt out in equal shares,
+// and a block hands an unfinished tile on to the next block. SPREAD: each tile is cut into as many
+// parts as there are SMs for, and all of them finish it together.
 enum split { SPLIT_STREAM = -1, SPLIT_SPREAD = -2 };
 
 struct traits {

@@ -49,7 +49,8 @@
 
 enum { WIRE_VERSION = 1, WIRE_LINE = 16384, WIRE_FIELDS = 64 };
 
-// A line being written. wire_begin() starts it; overflowing lines are cut at a field and flagged.
+// A line that is being written. wire_begin() starts it. A line that is too long is cut between
+// fields and flagged.
 struct wire_line {
     char text[WIRE_LINE]; // with '\n' after wire_end()
     size_t used;
@@ -58,10 +59,11 @@ struct wire_line {
 void wire_begin(struct wire_line *line, const char *name);
 void wire_add_text(struct wire_line *line, const char *key, const char *value);
 void wire_add_int(struct wire_line *line, const char *key, int64_t value);
-void wire_add_double(struct wire_line *line, const char *key, double value); // round-trips
+// The text reads back as the same double.
+void wire_add_double(struct wire_line *line, const char *key, double value);
 void wire_add_traits(struct wire_line *line, const struct traits *traits);
 void wire_add_sample(struct wire_line *line, const struct sample *sample);
-const char *wire_end(struct wire_line *line); // the whole line, for fputs or write
+const char *wire_end(struct wire_line *line); // returns the whole line, for fputs() or write()
 
 // A parsed line; keys and values point into the line, which is decoded in place.
 struct wire_record {
@@ -72,15 +74,17 @@ struct wire_record {
     size_t count;
 };
 int wire_parse(struct wire_record *out, char *line, struct error *err);
-// The value of a key; NULL when it is absent.
+// Returns the value of a key; NULL when it is absent.
 const char *wire_text(const struct wire_record *record, const char *key);
-// Numbers must be there and in [min, max]; otherwise -1 and a text naming record and key.
+// Reads a number that must be there and in [min, max]; otherwise -1 and a text naming record and
+// key.
 int wire_int(int64_t *out, const struct wire_record *record, const char *key, int64_t min,
              int64_t max, struct error *err);
 int wire_double(double *out, const struct wire_record *record, const char *key, double min,
                 double max, struct error *err);
 int wire_traits(struct traits *out, const struct wire_record *record, struct error *err);
-// Checks ranges: time above 0 and under a day, clock 0..20 GHz, role and order 0 or 1.
+// Reads a sample and checks ranges: time above 0 and under a day, clock 0..20 GHz, role and order 0
+// or 1.
 int wire_sample(struct sample *out, const struct wire_record *record, struct error *err);
 
 #endif

@@ -112,7 +112,7 @@ struct policy_kernel {
     const char *also;    // a second pattern that must match, too (policy_confine()); NULL: none
     const char **sets;
     size_t set_count;
-    const char **devices; // NULL: every device of the library's kind
+    const char **devices; // none: every device of the library's kind
     size_t device_count;
     POLICY_KERNEL(POLICY_MEMBER)
 };

@@ -166,20 +166,24 @@ enum hopper_limit {
 
 // Times in nanoseconds.
 struct hopper_breakdown {
-    int32_t tile_m, tile_n, tile_k, stages, blocks_per_sm; // as used
-    int64_t blocks, resident;                              // to run, and at once
-    double turns;                                          // that the busiest SM takes at blocks
-    double l2_bytes, dram_bytes;                           // of operands asked of L2; all from DRAM
-    double limits_ns[HOPPER_LIMITS];                       // of the whole kernel, each by itself
-    double l2_fill_ns;       // of HOPPER_L2's, for what comes from DRAM
+    int32_t tile_m, tile_n, tile_k, stages, blocks_per_sm; // the values used
+    int64_t blocks, resident;                              // total, and how many run at once
+    // How many turns of blocks the busiest SM takes.
+    double turns;
+    // Bytes of operands requested from L2, and all bytes from DRAM.
+    double l2_bytes, dram_bytes;
+    // Time of the whole kernel if only this limit existed.
+    double limits_ns[HOPPER_LIMITS];
+    double l2_fill_ns;       // part of HOPPER_L2's time, for data that comes from DRAM
     enum hopper_limit limit; // the largest
     double launch_ns, fill_ns, main_ns, overhead_ns, store_ns, split_ns;
-    double transpose_ns; // operands that the instruction cannot read as they lie
+    double transpose_ns; // transposing operands that the instruction cannot read in their layout
     double time_ns, clock_hz;
-    double clocked_ns; // what of time_ns goes with 1 / clock
+    double clocked_ns; // the part of time_ns that is proportional to 1 / clock
     double band;       // one sigma of log(measured / predicted) for kernels without a bias
-    double band_95;    // that 95 of 100 lie in
-    bool even;         // rows of operands and of C begin where L2 and bulk stores like them
+    double band_95;    // the band that contains 95 of 100 measured times
+    bool even;         // rows of operands and of C begin at addresses that L2 and bulk stores
+                       // handle well
 };
 
 // NULL, or a static text: "infeasible" reasons (registers, shared memory, cluster, profile).
@@ -190,53 +194,55 @@ const char *hopper(struct hopper_breakdown *out, const struct predict_input *inp
 
 // ---- terms ----
 //
-// Between hopper.c, which sets them up, and parts/simt.c.
+// Shared by hopper.c, which computes them, and parts/simt.c.
 
-// All that is fixed for a problem and kernel.
+// Everything that is fixed for a problem and a kernel.
 struct hopper_terms {
     const struct predict_input *in;
     const struct gpu *gpu;
     const struct hopper_constants *fit;
     double clock, bytes_in, bytes_out, flops_clk;
-    double bytes_read;      // of an element of an operand, with its block's scale
-    double weights;         // 2 when two products share A and one C comes of them, else 1
-    bool tensor;            // multiplied by tensor cores
-    bool simt;              // simt_applies(): simt.c says what a block takes
-    bool blackwell;         // "blocks on Blackwell" says what a block takes
-    bool decodes;           // E2M1 on Hopper, which multiplies it in FP16
-    bool swapped;           // the instruction's 64 rows lie along N
-    int64_t grid_m, grid_n; // tiles, padded to whole clusters
-    double products;        // of the batch, or groups that have rows
-    double rows, columns;   // of all matrices A; of all matrices B
-    double tiles_m;         // rows of tiles, all products'
-    bool library;           // hopper_halves() is what it stands for
-    bool as_they_come;      // blocks take tiles when they are done with others
-    int64_t sms;            // SMs that clusters of this size can fill
+    double bytes_read;      // bytes of an operand's element, with its share of the block scale
+    double weights;         // 2 when two products share A and give one C, else 1
+    bool tensor;            // tensor cores multiply
+    bool simt;              // simt_applies(): simt.c says how long a block takes
+    bool blackwell;         // "blocks on Blackwell" says how long a block takes
+    bool decodes;           // the type is E2M1 on Hopper, which multiplies it in FP16
+    bool swapped;           // the instruction's 64 rows run along N
+    int64_t grid_m, grid_n; // numbers of tiles, padded to whole clusters
+    double products;        // number of products in the batch, or of groups that have rows
+    double rows, columns;   // total over all matrices A, and over all matrices B
+    double tiles_m;         // rows of tiles of all products together
+    bool library;           // the kernel is a library's, for which hopper_halves() stands
+    bool as_they_come;      // a block takes its next tile as soon as it has finished one
+    int64_t sms;            // number of SMs that clusters of this size can fill
     int32_t cluster_m, cluster_n, cluster, split;
-    int32_t warpgroups; // that multiply
-    int32_t together;   // of these, at one tile
-    double k, slabs;    // of one block: padded, and counted
-    double line;        // what a chunk of an operand row costs L2, 1 when it is a line
+    int32_t warpgroups; // number that multiply
+    int32_t together;   // how many of these work on one tile
+    double k, slabs;    // the K of one block, padded; and its number of slabs
+    double line;        // the cost for L2 of one chunk of an operand's row; 1 if it is a whole line
     bool scatters;      // C is stored element by element
 };
 
 // ==== kernels whose threads load and multiply ====
 //
 // The branch of the hopper model for kernels whose threads load and multiply themselves: FP32 on
-// FMA units (naive, tiled in shared memory, vectorised) and mma.sync on tensor cores. The frame,
-// its ends, parts and refusals, is that of hopper.h; this is what the main loop takes. Maths and
-// the source of each number stand in simt.c.
+// FMA
+// units (naive, tiled in shared memory, vectorised) and mma.sync on tensor cores. hopper.h computes
+// everything around the main loop; this branch computes the main loop. simt.c has the maths and the
+// source of each number.
 
-// True for products without tensor cores and for traits that say FMA or mma.sync, on a profile
-// that has registers and shared memory (the host has not).
+// Whether the branch applies: to products without tensor cores and to traits that name FMA or
+// mma.sync, on a profile with registers and shared memory (the host has none).
 bool simt_applies(const struct predict_input *input);
-// Dense FLOP per SM and clock of the kernel's instruction; 0 if unknown.
+// Dense FLOP per SM and clock of the kernel's instruction; 0: not known.
 double simt_flops_clk(const struct predict_input *input);
-// Blocks per SM of a kernel that does not say: by its threads, registers and shared memory, where
-// unknown registers are those that its outputs and operands need.
+// The blocks per SM of a kernel that does not state them: by its threads, registers and shared
+// memory. Registers that are not known are estimated from the outputs and operands.
 int32_t simt_blocks_per_sm(const struct hopper_breakdown *breakdown,
                            const struct hopper_terms *terms);
-// The main loop: turns, limits_ns, main_ns and its clocked_ns. hopper_chip() comes before.
+// Computes the main loop: turns, limits_ns, main_ns and its part of clocked_ns. Call it after
+// hopper_chip().
 void simt_main(struct hopper_breakdown *breakdown, const struct hopper_terms *terms);
 
 #endif

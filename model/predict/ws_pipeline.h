@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Seed 1's pipeline with its times taken from a profile instead of two measurements:
-//     T_A, T_B  startup / (2 depth), because a deep buffer keeps that many loads in flight, and
-//               bytes at a rate: as `plumb calibrate` measures loads from L2 (load_*), or else the
-//               DRAM's latency and one SM's share of its bandwidth
+// Seed 1's pipeline, with times taken from a profile instead of two measurements:
+//     T_A, T_B  startup / (2 depth), because a deep buffer keeps that many loads in flight, and the
+//               bytes at a rate: that of loads from L2 as `plumb calibrate` measures it (load_*),
+//               or
+//               else DRAM's latency and one SM's share of its bandwidth
 //     T_M       startup and tile_m tile_n tile_k multiply-adds at the tensor rate
 //     T_E       startup and the tile's bytes, at the slower of an epilogue's rate into L2 and one
 //               SM's share of the DRAM bandwidth
-// The document fits these to one kernel; taken from a profile they know no partial waves.
+// The document fits these to one kernel. Taken from a profile they do not include partial waves.
 #ifndef PLUMB_MODEL_PREDICT_WS_PIPELINE_H
 #define PLUMB_MODEL_PREDICT_WS_PIPELINE_H
 
 #include "model/predict.h"
 #include "model/predict/parts/pipeline.h"
 
-// Seed 1's pipeline of a kernel and problem on a profile, for those who want its events and not
-// only the prediction. Times in nanoseconds.
+// Seed 1's pipeline for a kernel and a problem on a profile, for callers that need its events and
+// not only the prediction. Times are in nanoseconds.
 
 struct ws_pipeline {
-    int32_t tile_m, tile_n, tile_k; // as used, defaults filled in
+    int32_t tile_m, tile_n, tile_k; // the values used, defaults included
     double clock_hz, launch_ns;
     struct pipeline pipeline;
     struct pipeline_kernel kernel;
@@ -52,18 +53,18 @@ struct ws_wave {
 };
 
 struct ws_breakdown {
-    int32_t tile_m, tile_n, cluster_m, cluster_n; // as used, defaults filled in
-    int64_t tiles;                                // padded to whole clusters
+    int32_t tile_m, tile_n, cluster_m, cluster_n; // the values used, defaults included
+    int64_t tiles;                                // number of tiles, padded to whole clusters
     int64_t full_waves;
     struct ws_wave full, last; // last: the partial wave, or a full one when there is none
     bool partial;
     double overhead_ns, first_dma_ns, time_ns;
     double clock_hz;
-    double clocked_ns; // the part of time_ns that scales with 1 / clock
+    double clocked_ns; // the part of time_ns that is proportional to 1 / clock
 };
 
-// Traits used: tile_m, tile_n (default 128 x 128), cluster_m, cluster_n (default 1 x 1). Returns
-// NULL, or a static text that says why there is no prediction; `out` is then untouched.
+// Uses the traits tile_m, tile_n (default 128 x 128), cluster_m and cluster_n (default 1 x 1).
+// Returns NULL, or a static text that says why there is no prediction; `out` is then untouched.
 const char *ws_persistent(struct ws_breakdown *out, const struct predict_input *input);
 
 #endif

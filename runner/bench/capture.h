@@ -2,7 +2,7 @@
 //
 // Runs a program with the library that watches it (kernels/capture), and reads the files that the
 // library left in a folder: surveys of the program's processes, the record that one of them took,
-// and the contents beside it. Everything that is read here may be hostile.
+// and the contents of buffers beside it. Everything that is read here may be hostile.
 #ifndef PLUMB_RUNNER_CAPTURE_H
 #define PLUMB_RUNNER_CAPTURE_H
 
@@ -10,63 +10,66 @@
 #include "model/result.h"
 #include "runner/child/sandbox.h"
 
-// The program to run. A user's own runs as it is: no sandbox, no limits. A checkout's, which may be
-// a stranger's, runs in the sandbox.
+// The program to run. A user's own program runs as it is, without sandbox and limits. A program of
+// a checkout, which may be untrusted, runs in the sandbox.
 struct capture_program {
-    const char *const *words; // and their count
+    const char *const *words; // followed by their number
     size_t word_count;
     const struct sandbox *sandbox; // NULL: none
-    const char *directory;         // in the sandbox; NULL: /tmp
-    const char *const *shown;      // what the sandbox shows beside the system, to read
+    const char *directory;         // the folder in which it starts, inside the sandbox; NULL: /tmp
+    const char *const *shown;      // what the sandbox shows read-only beside the system
     size_t shown_count;
-    const char *folder, *library; // where it writes, and what it loads
-    const char *kernel, *range;   // what is recorded; NULL
-    uint64_t launch, limit_bytes; // launch 0: one of each shape
-    void (*tick)(void *context);  // while it runs, twenty times a second
+    const char *folder, *library; // the folder that the library writes to, and the library
+    const char *kernel, *range;   // which kernel or range is recorded; NULL: any
+    uint64_t launch, limit_bytes; // launch: the number of the launch to record, 0: one of each
+                                  // shape
+    void (*tick)(void *context);  // called twenty times a second while it runs
     void *tick_context;
 };
-// Runs the program. Its output goes to standard error. *status is as waitpid() gives it.
+// Runs the program. Its output goes to standard error. *status is that of waitpid().
 int capture_run(int *status, const struct capture_program *program, struct error *err);
-// "exit code 2", "killed by signal 11".
+// Describes a status: "exit code 2", "killed by signal 11".
 void capture_describe(char *out, size_t size, int status);
 
 struct capture_surveys {
     struct survey *items;
     size_t count;
-    const char **records; // paths, by their shapes
+    const char **records; // paths of the records, in the order of their shapes
     size_t record_count;
 };
-// All surveys of the folder, by process, and the names of its records. -1: the folder cannot be
-// read, or a survey is none.
+// Reads all surveys of the folder, sorted by process, and lists its records. -1: the folder cannot
+// be read, or a survey is malformed.
 int capture_surveys(struct capture_surveys *out, const char *folder, struct arena *arena,
                     struct error *err);
 
-// How series made of the folder's records are named, and how their results are judged.
+// How series made from the folder's records are named, and how their results are judged.
 struct capture_series {
     const char *name;
-    const struct problem *problem; // NULL: none is named, and each is capture=1 but for its range
-    double tolerance;              // below 0: two units in the last place of the type of results
-    const char *shared; // folder where contents that several captures have lie once; NULL: nowhere
+    const struct problem *problem; // NULL: no problem is named, so each record has the problem
+                                   // capture=1 or that of its range
+    double tolerance;              // below 0: two units in the last place of the results' type
+    const char *shared; // a folder where contents that several captures share are stored once;
+                        // NULL: none
 };
 struct capture_made {
-    char name[KERNEL_NAME_TEXT]; // the series' name; the second shape's is NAME.2
-    char file[4096];             // its record, beside the contents
+    char name[KERNEL_NAME_TEXT]; // the series' name; for the second shape it is NAME.2
+    char file[4096];             // the series' record, next to the contents
     char code[OBJECT_ID_TEXT];
-    struct problem problem; // that its range is named as, or the series'
+    struct problem problem; // the problem that the range's name gives, or the series' problem
     struct traits traits;
 };
-// Writes one record for each shape that was taken. A code id covers the images and the launches,
-// but not where their buffers lay. 0; 1: there is no such record, or `err` says what else is wrong
-// with them; -1: a file cannot be written.
+// Writes a record for each shape that was taken. A code id covers the images and the launches, but
+// not where their buffers lay. 0: done; 1: there is no such record, or `err` says what else is
+// wrong with them; -1: a file cannot be written.
 int capture_make(struct capture_made **out, size_t *count, const char *folder,
                  const struct capture_series *series, struct arena *arena, struct error *err);
 
-// Lists the device functions that the record `file` launches, with the resources they need.
+// Lists the device functions that the record `file` launches, with the resources that they need.
 struct code_function_list;
 int capture_resources(struct code_function_list *out, const char *file, struct arena *arena,
                       struct error *err);
 
-// Reads a record, its addresses as zeros. Its bytes are in the arena.
+// Reads a record; its addresses become zeros. Its bytes are in the arena.
 int capture_read(struct record *out, const char *path, struct arena *arena, struct error *err);
 
 #endif

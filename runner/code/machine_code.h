@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files of machine code in memory, read with every offset and size checked, because what is read is
-// hostile: host libraries (ELF), the container that nvcc puts device code into, and cubins. Own
-// readers, because little of the formats is needed. Internal to this folder and runner/bench.
+// Reads files of machine code in memory: host libraries (ELF), the container into which nvcc puts
+// device code, and cubins. They are hostile, so every offset and size is checked. The readers are
+// our own because little of the formats is needed. Internal to this folder and runner/bench.
 #ifndef PLUMB_MACHINE_CODE_H
 #define PLUMB_MACHINE_CODE_H
 
@@ -14,24 +14,26 @@ struct code_file {
     unsigned char *bytes;
     size_t size;
 };
-// Reads a file into memory. -1: it cannot be read; 1: no regular file, or larger than 1 GiB.
+// Reads a file into memory. -1: it cannot be read; 1: it is no regular file, or is larger than 1
+// GiB.
 int code_read(struct code_file *out, const char *library, struct error *err);
 void code_close(struct code_file *file);
-// The id of a file that was read (code_id.h).
+// Computes the id of a file that was read (code_id.h).
 void code_id_of(char out[OBJECT_ID_TEXT], const struct code_file *file);
-// The id of one kernel of a cubin covers the kernel and all that it may call or read there, but not
-// the code, constants and attributes of other kernels. Where the kernel needs one of these, or its
-// needs cannot be told, or the cubin is for Blackwell, the id is the whole cubin's.
+// Computes the id of one kernel of a cubin. It covers the kernel and everything that it may call or
+// read there, but not the code, constants and attributes of other kernels. The id is the whole
+// cubin's if the kernel needs one of these, if its needs cannot be told, or if the cubin is for
+// Blackwell.
 void code_id_of_kernel(char out[OBJECT_ID_TEXT], const unsigned char *cubin, size_t size,
                        const char *kernel);
-// Clears the code and the constants of kernels that are not launched. The ids of launched kernels
-// do not cover these bytes, yet a launched kernel could find and read them, or jump there. Bytes
-// that a launched kernel needs stay, for its id covers them. Nothing is cleared of Blackwell, whose
-// drivers make code of other sections (.nv.merc, .nv.capmerc): there the id of each kernel covers
+// Clears the code and constants of kernels that are not launched. The ids of launched kernels do
+// not cover these bytes, yet a launched kernel could find and read them, or jump there. Bytes that
+// a launched kernel needs stay, because its id covers them. Nothing is cleared for Blackwell, whose
+// drivers make code from other sections (.nv.merc, .nv.capmerc); there the id of each kernel covers
 // all kernels of the cubin.
 void code_clear_unlaunched(unsigned char *cubin, size_t size, const char *const *launched,
                            size_t count);
-// Lists the device functions of a file with the resources they need; -1: it is no library.
+// Lists the device functions of a file with the resources that they need; -1: it is no library.
 struct code_function_list;
 int code_resources_of(struct code_function_list *out, const struct code_file *file,
                       struct arena *arena, struct error *err);
@@ -42,7 +44,7 @@ struct elf_section {
     const char *name; // ends within the image
     uint32_t type, link, info;
     uint64_t flags, address, offset, size, align;
-    const unsigned char *bytes; // NULL when the file has none (NOBITS)
+    const unsigned char *bytes; // NULL when the section has no bytes in the file (NOBITS)
 };
 
 struct elf_segment {
@@ -57,41 +59,42 @@ struct elf_symbol {
     uint64_t value, size;
 };
 
-// Borrows the bytes it was opened on.
+// An ELF file that was opened; it borrows the bytes.
 struct elf_image {
     const unsigned char *bytes;
     size_t size;
     uint16_t machine;
     uint32_t flags;
-    struct elf_section *sections; // caller frees with elf_close
+    struct elf_section *sections; // elf_close() frees it
     size_t section_count;
     struct elf_segment *segments;
     size_t segment_count;
 };
 
-// -1 without a text: not an ELF file of this kind, or one that lies about itself.
+// Opens an ELF file. -1, without a text: it is no ELF file of this kind, or it is malformed.
 int elf_open(struct elf_image *out, const void *bytes, size_t size);
 void elf_close(struct elf_image *image);
-// The symbol table's section, NULL if there is none.
+// Returns the symbol table's section, NULL if there is none.
 const struct elf_section *elf_symbols(const struct elf_image *image);
-// False when the table has no such symbol.
+// Reads a symbol. False when the table has no such symbol.
 bool elf_symbol(struct elf_symbol *out, const struct elf_image *image,
                 const struct elf_section *table, uint64_t index);
 
-// Unaligned little-endian reads.
+// Read unaligned little-endian numbers.
 uint16_t elf_u16(const unsigned char *at);
 uint32_t elf_u32(const unsigned char *at);
 uint64_t elf_u64(const unsigned char *at);
 
 // ---- fat binaries
 //
-// Section .nv_fatbin of a host library holds one or more, each with entries for one architecture.
-// The layout is not published; it was read off the output of nvcc 13.0 and is checked field by
-// field, and what does not fit is handed on as unknown bytes.
+// The section .nv_fatbin of a host library holds one or more fat binaries, each with entries for
+// one
+// architecture. The layout is not published. It was derived from the output of nvcc 13.0 and is
+// checked field by field; anything that does not fit is returned as opaque bytes.
 
 enum fatbin_kind {
-    FATBIN_CUBIN,  // `bytes` are a cubin: an ELF file
-    FATBIN_OPAQUE, // compressed code, PTX, or something we do not know
+    FATBIN_CUBIN,  // `bytes` are a cubin, an ELF file
+    FATBIN_OPAQUE, // compressed code, PTX, or something unknown
     FATBIN_PADDING // zeros between fat binaries
 };
 
@@ -99,56 +102,60 @@ struct fatbin_entry {
     enum fatbin_kind kind;
     uint32_t architecture; // 90 for sm_90; 0 unless known
     const unsigned char *header;
-    size_t header_size; // without the file name that may stand in it; 0 when there is none
+    size_t header_size; // length of the header without the file name that it may hold; 0: there is
+                        // no header
     const unsigned char *bytes;
     size_t size;
 };
 
-// Walks the section from *at (0 at first). False at its end. Every byte is in one entry, or in a
-// header that says nothing but sizes.
+// Reads the next entry of the section and moves *at, which is 0 at first. False at the end. Every
+// byte belongs to one entry, or to a header that contains only sizes.
 bool fatbin_next(struct fatbin_entry *out, size_t *at, const unsigned char *section, size_t size);
 
 // ---- cubins
 
 enum { CUBIN_MACHINE = 190 }; // EM_CUDA
 
-// Attributes of sections .nv.info*, known by their numbers (CUDA's EIATTR_*).
+// Attributes in sections .nv.info*, which are identified by numbers (CUDA's EIATTR_*).
 enum {
     CUBIN_MAX_THREADS = 0x05,
-    CUBIN_PARAMETERS = 0x0a, // symbol, place and size in constant bank 0
-    CUBIN_FRAME = 0x11,      // symbol, bytes of stack
+    CUBIN_PARAMETERS = 0x0a, // its symbol, place and size in constant bank 0
+    CUBIN_FRAME = 0x11,      // its symbol, and the number of bytes of stack
     CUBIN_STACK_MIN = 0x12,
-    CUBIN_PARAMETER = 0x17, // index, ordinal, offset and size of one
+    CUBIN_PARAMETER = 0x17, // index, ordinal, offset and size of one parameter
     CUBIN_PARAMETER_BYTES = 0x19,
     CUBIN_STACK_MAX = 0x23,
-    CUBIN_REGISTERS = 0x2f // symbol, count
+    CUBIN_REGISTERS = 0x2f // its symbol, and the number of registers
 };
 struct cubin_attribute {
     uint8_t format, code;
     const unsigned char *bytes;
     size_t size;
 };
-// Reads the attribute at *at and moves *at behind it. False: the end, or no attribute stands there.
+// Reads the attribute at *at and moves *at past it. False: the section ends, or there is no valid
+// attribute.
 bool cubin_next(struct cubin_attribute *out, size_t *at, const struct elf_section *section);
 
 // ---- names
 //
-// Names with internal linkage carry eight digits that nvcc draws from the source's path and text:
+// Names with internal linkage contain eight digits that nvcc computes from the source's path and
+// text:
 // _GLOBAL__N__f266c20c_6_kan_cu_..., _INTERNAL_f266c20c_6_kan_cu_... In a code id the first such
-// digits of a file stand as number 0, the next as 1, and so on: another source text changes the
-// digits alone, another order of names changes the numbers.
-// One library is made from few source texts; digits beyond the most are hashed as they are.
+// digits of a file become number 0, the next number 1, and so on. A changed source text changes
+// only
+// the digits, and so not the id; another order of names changes the numbers.
+// One library is made from few source texts; digits beyond NVCC_DIGITS_MOST are hashed as they are.
 enum { NVCC_DIGITS = 8, NVCC_DIGITS_MOST = 1024 };
 
 struct nvcc_digits {
     char (*items)[NVCC_DIGITS];
     size_t count, capacity;
 };
-// Finds the next place in [*at, size) where such digits may stand; false: there is none.
+// Finds the next place in [*at, size) where such digits may be; false: there is none.
 bool nvcc_digits_next(size_t *at, const unsigned char *bytes, size_t size);
-// The number of the digits at `at`; -1 when they are not among `digits`.
+// Returns the number of the digits at `at`; -1 when they are not among `digits`.
 int64_t nvcc_digits_find(const struct nvcc_digits *digits, const unsigned char *at);
-// As nvcc_digits_find(), but adds digits that are new; -1 where there are too many.
+// Does the same, but adds digits that are new; -1 when there are too many.
 int64_t nvcc_digits_number(struct nvcc_digits *digits, const unsigned char *at);
 
 #endif

@@ -14,15 +14,15 @@ struct repository {
     char *directory, *name;
 };
 
-// libgit2's words for the last failure, and what to do where an object is missing. Valid until the
+// libgit2's message for the last failure, and what to do if an object is missing. Valid until the
 // thread asks again.
 const char *git_words(void);
-extern const char git_fetch_more[]; // what to do in a shallow clone that lacks something
+extern const char git_fetch_more[]; // what to do in a shallow clone in which something is missing
 bool git_is_shallow(const struct repository *repository);
-// The commit of the reference of this whole name, and of no other that git would take for it. 0, or
-// the error of libgit2.
+// Finds the commit of the reference with exactly this full name, and of no other that git would
+// accept for it. 0, or libgit2's error.
 int git_named_commit(git_oid *out, const struct repository *repository, const char *name);
-// The commit of a revision as people write it. Caller frees.
+// Finds the commit of a revision as people write it. The caller frees.
 int git_resolve(git_commit **out, const struct repository *repository, const char *revision,
                 struct error *err);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The few operations that every predictor is full of. least() and most() give their second argument
-// when either is NaN; fmin() and fmax() would hide one and are slower.
+// Small arithmetic functions that every predictor uses. least() and most() return their second
+// argument when either is NaN; fmin() and fmax() would hide a NaN and are slower.
 #ifndef PLUMB_ARITHMETIC_H
 #define PLUMB_ARITHMETIC_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a device sets to a kernel: how many of its thread blocks an SM holds, and the least time
-// that physics leave it (pure functions).
+// Limits that a device sets to a kernel: how many of its thread blocks an SM holds, and the least
+// time that is physically possible (pure functions).
 #ifndef PLUMB_LIMITS_H
 #define PLUMB_LIMITS_H
 
@@ -18,22 +18,23 @@ enum occupancy_limit {
 const char *occupancy_limit_name(enum occupancy_limit limit);
 
 struct occupancy {
-    int32_t blocks; // per SM; 0: the block does not fit, or unknown
+    int32_t blocks; // per SM; 0: the block does not fit, or it is not known
     int32_t warps;  // per SM
     enum occupancy_limit limit;
 };
 
-// `threads` and `smem_bytes` (static + dynamic) are of a block, `registers` of a thread; what is 0
-// limits nothing, but without threads nothing is known. Ranges: threads 1..1024, registers 0..255.
+// Computes the occupancy. `threads` and `smem_bytes` (static + dynamic) are those of a block,
+// `registers` those of a thread. A 0 limits nothing, but without threads the result is unknown.
+// Ranges: threads 1..1024, registers 0..255.
 struct occupancy occupancy_of(const struct gpu *gpu, int32_t threads, int32_t registers,
                               int32_t smem_bytes);
 
-// The least time of a cold launch, ns: 90 % of the longer of two times: all multiply-adds at the
-// type's dense peak and the highest clock, and both operands read once at the profile's DRAM
-// bandwidth. The output may stay in a cache. FP32 and FP64 products may be put together from TF32
-// ones, three at least, or more. 0: the profile does not say. The 10 % are for what a profile's
-// figures may be off: bandwidth was measured 5 % below the datasheet's. A time below this is none
-// of this kernel.
+// The least possible time of a cold launch, in ns: 90 % of the longer of two times. One is that of
+// all multiply-adds at the type's dense peak and the highest clock, the other that of reading both
+// operands once at the profile's DRAM bandwidth. The output may stay in a cache. FP32 and FP64
+// products may be made of TF32 products, three at least. 0: the profile does not tell. The 10 %
+// allow for errors of a profile's figures: the bandwidth was measured 5 % below the datasheet's. A
+// shorter time cannot be this kernel's.
 double least_time_ns(const struct gpu *gpu, const struct problem *problem);
 
 #endif

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Seed 1's model of a warp-specialised kernel: DMA warps fill a circular buffer of `depth` stages
-// in shared memory, one MATH warp empties it.
+// in
+// shared memory, and one MATH warp empties it.
 //
 // Start times in one wave, stages i = 1..S (seed 1, equations 1-3; a term with index < 1 is left
-// out, A_1 = 0). One DMA warp loads A then B of each stage:
+// out, A_1 = 0). One DMA warp loads A, then B of each stage:
 //     A_i = max(B_{i-1} + T_B, M_{i-N} + T_M)
 //     B_i = max(A_i + T_A, M_{i-N} + T_M)
 //     M_i = max(B_i + T_B, M_{i-1} + T_M)
@@ -15,12 +16,13 @@
 // A wave takes M_S + T_M + T_E; MATH waits M_1 + sum of M_i - (M_{i-1} + T_M).
 //
 // Closed form. Let L be the time to load a stage, T_A + T_B or max(T_A, T_B). Every path from A_1
-// to M_S moves S-1 stages ahead; a step along the loads costs L, along the maths T_M, and a return
-// through the buffer costs T_M + L per N stages, which for N >= 2 is no more than N max(L, T_M).
-// So M_S = L + (S - 1) step with step = max(L, T_M), and for N = 1 step = L + T_M; the waiting time
-// is M_S - (S - 1) T_M. The tests hold it against the recurrences.
+// to M_S moves S-1 stages ahead. A step along the loads costs L, a step along the maths T_M. A
+// return through the buffer costs T_M + L per N stages, which for N >= 2 is no more than
+// N max(L, T_M). So M_S = L + (S - 1) step with step = max(L, T_M), and step = L + T_M for N = 1.
+// The
+// waiting time is M_S - (S - 1) T_M. The tests compare it with the recurrences.
 //
-// Time units are the caller's, the same for all.
+// All times are in one unit of the caller's choice.
 #ifndef PLUMB_PIPELINE_H
 #define PLUMB_PIPELINE_H
 
@@ -35,13 +37,13 @@ struct pipeline {
 };
 
 struct pipeline_time {
-    double wave; // to the end of the epilogue
-    double wait; // of the MATH warp
+    double wave; // until the end of the epilogue
+    double wait; // how long the MATH warp waits
 };
 
 struct pipeline_time pipeline_time(const struct pipeline *pipeline); // the closed form
 
-// The simulator's result: every event's start. The arrays hold `stages` times each.
+// The simulator's result: the start of every event. The arrays hold `stages` times each.
 struct pipeline_events {
     double *start_a, *start_b, *start_math;
     int64_t stages;
@@ -71,25 +73,29 @@ struct pipeline_kernel pipeline_kernel(const struct pipeline *pipeline, int64_t 
 
 // ==== the best pipeline ====
 //
-// What seed 1's document does with the model of pipeline.h: parameters from measured transfers, and
-// the best tiling, found exactly, for either of the document's two goals, least time or least total
-// waiting of all MATH warps.
+// The other uses that seed 1's document makes of the model in pipeline.h: parameters from measured
+// transfers, and the exact best tiling for either of two goals, least time or least total waiting
+// of
+// all MATH warps.
 //
-// Of the search:
-// Everything is a whole number, as in the document, so that two solvers can agree to the last unit.
+// The search uses whole numbers only, as in the document, so that two solvers can agree exactly.
 // Sizes are in squares of 32 x 32 elements ("blocks"), times in ticks of any length:
 //     T_A = load_startup + load_block (tm tk), T_B = load_startup + load_block (tk tn),
 //     T_M = math_startup + math_block (tm tn tk), T_E = epilogue_startup + epilogue_block (tm tn)
 // with tm, tn, tk in units of 32. Tiles are multiples of 32 up to 1024 that divide the problem, and
 // depth (tm tk + tk tn) blocks fit in shared memory. One loading warp takes A, then B; two take one
-// each; more share the blocks of A and of B, as many on each as makes the longer shortest.
-// Computing warps share the blocks of a stage, rounded up. (The document has one or two of the
-// former, one of the latter.)
+// each; more than two share the blocks of A and of B so that the longer load is as short as
+// possible.
+// Computing warps share the blocks of a stage, rounded up. (The document has one or two loading
+// warps
+// and one computing warp.)
 
-// Startup latency and throughput from measured transfers (equations 4-5; 6-7 for MATH):
+// Computes startup latency and throughput from measured transfers (equations 4-5; 6-7 for MATH):
 //     throughput = (bytes_2 - bytes_1) / (t_2 - t_1), startup = t_1 - bytes_1 / throughput,
-// and of more than two points the line of least squares. Refuses points of one size, and those that
-// say that more takes less time; a startup below zero is measurement noise and is returned as it
+// or the least-squares line if there are more than two points. Refuses points of one size, and
+// points
+// by which more data takes less time. A startup below zero is measurement noise and is returned as
+// it
 // is.
 struct pipeline_rate {
     double startup, throughput;
@@ -101,15 +107,15 @@ int pipeline_estimate(struct pipeline_rate *out, const struct pipeline_point *po
                       struct error *err);
 
 struct pipeline_machine {
-    int64_t launch; // ticks, as are all but the last four
+    int64_t launch; // in ticks, as are all but the last four
     int64_t load_startup, load_block;
     int64_t math_startup, math_block;
     int64_t epilogue_startup, epilogue_block;
     int64_t smem_blocks; // 32 x 32 input blocks that shared memory holds
     int32_t sms;
-    int32_t depth_max;  // deepest buffer, 1 to 8
-    int32_t dma_warps;  // that load, 1 to 64
-    int32_t math_warps; // that compute, 1 to 64
+    int32_t depth_max;  // the deepest buffer, 1 to 8
+    int32_t dma_warps;  // number of warps that load, 1 to 64
+    int32_t math_warps; // number of warps that compute, 1 to 64
 };
 
 enum { PIPELINE_UNIT = 32, PIPELINE_TILE_MAX = 1024, PIPELINE_SIZE_MAX = 65536 };
@@ -122,21 +128,21 @@ struct pipeline_choice {
     int64_t wait; // tiles (waiting time of one)
 };
 
-// Tries every tiling by the closed form. m, n, k: multiples of 32, up to 65536. Fails, saying why,
-// on sizes or costs out of range or when no tile fits in shared memory.
+// Tries every tiling by the closed form. m, n, k: multiples of 32, up to 65536. Fails with a reason
+// if sizes or costs are out of range or no tile fits in shared memory.
 int pipeline_optimise(struct pipeline_choice *out, const struct pipeline_machine *machine,
                       const int64_t mnk[3], enum pipeline_goal goal, struct error *err);
 
-// The same by Z3, independent of the closed form, where built with it. The optimum is equal; the
-// tiling may be another of equal value, at the deepest buffer that fits. K is bounded besides.
-// Fails when Z3 gives up within `timeout_ms`.
+// Does the same with Z3, independently of the closed form, if plumb was built with it. The optimum
+// is the same; the tiling may be another one of equal value, at the deepest buffer that fits. K has
+// an upper limit here. Fails when Z3 gives up within `timeout_ms`.
 enum { PIPELINE_Z3_K_MAX = 1024 };
 int pipeline_optimise_z3(struct pipeline_choice *out, const struct pipeline_machine *machine,
                          const int64_t mnk[3], enum pipeline_goal goal, unsigned timeout_ms,
                          struct error *err);
 
-// The tilings that both optimisers search: those that divide the problem and fit, each at its
-// deepest buffer. The caller frees them.
+// The tilings that both optimisers search: those that divide the problem and fit into shared
+// memory, each with its deepest buffer. The caller frees them.
 struct pipeline_tilings {
     struct pipeline_choice *items;
     size_t count;
@@ -149,7 +155,7 @@ void pipeline_tilings_free(struct pipeline_tilings *tilings);
 void pipeline_of_choice(struct pipeline *out, const struct pipeline_machine *machine,
                         const struct pipeline_choice *choice, const int64_t mnk[3]);
 
-// The checks both solvers begin with, and the values of one tiling.
+// The checks with which both solvers begin, and the values of one tiling.
 int pipeline_machine_check(const struct pipeline_machine *machine, const int64_t mnk[3],
                            struct error *err);
 void pipeline_evaluate(struct pipeline_choice *choice, const struct pipeline_machine *machine,
