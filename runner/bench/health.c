@@ -91,7 +91,7 @@ static char *ask_smi(const char *query, struct error *err)
 {
     const char *const argv[] = {"nvidia-smi", query, "--format=csv,noheader,nounits", NULL};
     const struct process_plan plan = {
-        .argv = argv, .log_bytes = SAID_MOST, .limits = {.wall_s = SMI_PATIENCE_S}};
+        .argv = argv, .log_bytes = SAID_MOST, .limits = {.time_s = SMI_PATIENCE_S}};
     struct process_result result;
     char *said = NULL;
     if (process_capture(&result, &said, &plan, err))

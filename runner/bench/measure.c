@@ -145,13 +145,6 @@ static int bench_spawn(struct bench *bench, struct error *err)
 
 static const double start_limit_s = 60, write_limit_s = 10, end_grace_s = 3;
 
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 // A limit of the plan, or what it is by default.
 static double bench_limit(double seconds, double otherwise)
 {
@@ -235,9 +228,16 @@ static int child_died(struct bench_outcome *out, struct bench *bench, struct err
     return 0;
 }
 
-static int child_late(struct bench_outcome *out, struct bench *bench, double limit_s)
+static int child_late(struct bench_outcome *out, struct bench *bench, double limit_s,
+                      struct error *err)
 {
+    const bool crowded = process_crowded(bench->process);
     end_child(NULL, bench, 0);
+    if (crowded)
+        return error_set(err,
+                         "the machine is too crowded to measure on: in %.3g s of wall time bench "
+                         "got less than %.3g s; end what else runs here",
+                         PROCESS_PATIENCE * limit_s, limit_s);
     out->state = MEASURED_TIMEOUT;
     out->gone = out->own_fault = true;
     snprintf(out->detail, sizeof(out->detail), "no answer within %.3g s%s%s", limit_s,
@@ -287,14 +287,11 @@ static int read_answer(struct bench_outcome *out, struct bench *bench, double li
 {
     char line[WIRE_LINE];
     struct error bad;
-    double until_s = now_s() + limit_s;
+    process_allow(bench->process, limit_s);
     for (;;) {
-        double left_s = until_s - now_s();
-        enum process_line kind = left_s <= 0
-                                     ? PROCESS_LINE_TIMEOUT // however fast the lines come
-                                     : process_read(bench->process, line, sizeof(line), left_s);
+        enum process_line kind = process_read(bench->process, line, sizeof(line), limit_s);
         if (kind == PROCESS_LINE_TIMEOUT)
-            return child_late(out, bench, limit_s);
+            return child_late(out, bench, limit_s, err);
         if (kind == PROCESS_LINE_END)
             return child_died(out, bench, err);
         if (kind == PROCESS_LINE_LONG)
@@ -410,13 +407,10 @@ static int greet(struct bench *bench, struct error *err)
     char line[WIRE_LINE];
     struct greeting greeting = {.bench = bench};
     double limit_s = bench->plan.limits.start_s > 0 ? bench->plan.limits.start_s : start_limit_s;
-    double until_s = now_s() + limit_s;
+    process_allow(bench->process, limit_s);
     while (!greeting.device) {
         struct wire_record record;
-        double left_s = until_s - now_s();
-        enum process_line kind = left_s > 0
-                                     ? process_read(bench->process, line, sizeof(line), left_s)
-                                     : PROCESS_LINE_TIMEOUT;
+        enum process_line kind = process_read(bench->process, line, sizeof(line), limit_s);
         if (kind == PROCESS_LINE_END)
             return no_greeting(bench, err);
         if (kind == PROCESS_LINE_TIMEOUT)

@@ -9,7 +9,8 @@
 //     call returns 0 and the outcome's state says so. `gone` then means that the child is dead:
 //     stop
 //     it and start a new one for the next series.
-//   - A device that disappears, or a child that cannot start, is an error of the run: -1.
+//   - A device that disappears, a child that cannot start, and a machine so crowded that a child
+//     gets none of its time are errors of the run: -1.
 //   - A command that the child refuses (`fail`) leaves the child alive: the call returns 0 with
 //     state
 //     crashed (or unbuildable, for a library that cannot be listed) and the child's text.
@@ -26,7 +27,7 @@
 // either.
 enum { BENCH_DEVICE_LOST = 40 };
 
-// The longest wall time of each command, in seconds; 0 means the default in brackets.
+// The longest own time of each command (process.h), in seconds; 0 means the default in brackets.
 struct bench_limits {
     double start_s;        // until the `device` line [60]
     double list_s;         // list and supports [30]

@@ -872,7 +872,7 @@ static struct process_limits limits_of(const struct work *work)
     const uint32_t processors = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     const uint32_t many = processors > 16 ? 32 * processors : 512;
     return (struct process_limits){
-        .wall_s = recipe->timeout_s > 0 ? recipe->timeout_s : default_timeout_s,
+        .time_s = recipe->timeout_s > 0 ? recipe->timeout_s : default_timeout_s,
         .memory_bytes = recipe->memory_bytes,
         .processes = recipe->processes ? recipe->processes : many,
         .file_bytes = file_bytes_max,

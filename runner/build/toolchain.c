@@ -68,7 +68,7 @@ static int ask(struct process_result *result, char **said, const char *script,
 {
     // The script is its own $0, so that it can call itself again.
     const char *argv[] = {"sh", "-c", script, script, words[0], words[1], words[2], NULL};
-    const struct process_plan plan = {.argv = argv, .log_bytes = 8192, .limits = {.wall_s = 1200}};
+    const struct process_plan plan = {.argv = argv, .log_bytes = 8192, .limits = {.time_s = 1200}};
     return process_capture(result, said, &plan, err);
 }
 
@@ -201,7 +201,7 @@ int toolchain_detect(struct toolchain *toolchain, const struct sandbox *sandbox,
     static const char *const plain[] = {"sh", "-c", "unset CC CXX CUDACXX\n" ASK, NULL};
     static const char *const named[] = {"sh", "-c", ASK, NULL};
 #undef ASK
-    struct process_plan plan = {.argv = plain, .log_bytes = 8192, .limits = {.wall_s = 60}};
+    struct process_plan plan = {.argv = plain, .log_bytes = 8192, .limits = {.time_s = 60}};
     struct process_result result;
     struct arena arena = {0};
     struct utsname name;

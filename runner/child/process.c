@@ -319,6 +319,28 @@ struct keeper_job {
 
 enum { LINE_ROOM = 65536 };
 
+// Seconds of the child's own time (process.h) that something may take.
+struct allowance {
+    double seconds; // INFINITY: no limit
+    double begun_s; // CLOCK_MONOTONIC
+    double lost_s;  // struct use's then
+};
+
+struct thread_use {
+    pid_t id;
+    uint64_t worked_ns, waited_ns; // for a processor; since it began
+};
+
+// What the child and all that it started made of the time.
+struct use {
+    struct thread_use *threads; // as the last look found them, by id
+    size_t count;
+    double looked_s, next_s;             // of the last look, 0 before it; of the next one
+    double pause_s;                      // between two; 0: nobody looks
+    double wall_s, worked_ns, waited_ns; // from the first look to the last
+    double lost_s, lost_before_s;        // that it could not use; of it, before the first look
+};
+
 struct process {
     pid_t keeper;
     int input;  // socket to the child's 0; -1 when closed
@@ -326,7 +348,8 @@ struct process {
     int errors; // pipe from its 2 (and 1 in process_run); -1 at the end
     int status; // from the keeper; -1 once the report is in
     double started_s;
-    double deadline_s; // of the whole life; INFINITY without one
+    struct allowance life, talk; // of the whole life, and of what was asked last
+    struct use use;
     bool timed_out, stopped;
     struct keeper_report report;
     struct log log;
@@ -624,6 +647,133 @@ static enum process_excess watch_look(struct watch *watch)
 static enum process_excess watch_last(const struct watch *watch)
 {
     return watch->limits->disk_bytes ? look_at_disk(watch) : PROCESS_WITHIN;
+}
+
+// ---- the child's own time (process.h)
+//
+// Of threads the kernel tells how long they worked, and how long they waited for a processor. Where
+// less than one of them wants to work at a time, as where processes pass a baton, own time is what
+// is left without the waits: who sleeps, or waits for a lock, uses his. Where more do, it is what
+// their work would have taken on the processors that they could have had alone. So threads that
+// only wait for each other gain nothing. What ended between two looks is not known, and taken for
+// time that was used.
+
+enum { LOOKS = 20 }; // of a limit, about
+static const double look_least_s = 0.25, look_most_s = 3;
+
+// Of the whole time since the first look: a wait is told when it is over, often after a look.
+static double lost_of(const struct use *use)
+{
+    cpu_set_t ours;
+    const double processors = sched_getaffinity(0, sizeof(ours), &ours) ? 1 : CPU_COUNT(&ours);
+    const double worked_s = 1e-9 * use->worked_ns, waited_s = 1e-9 * use->waited_ns;
+    const double wanting = (worked_s + waited_s) / use->wall_s;
+    const double used_s =
+        wanting < 1 ? use->wall_s - waited_s : worked_s / fmin(wanting, processors);
+    return fmin(fmax(use->wall_s - used_s, 0), use->wall_s);
+}
+
+static int by_id(const void *left, const void *right)
+{
+    const struct thread_use *a = left, *b = right;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+// `name` is below /proc/PID.
+static void add_thread(struct use *out, size_t *capacity, pid_t pid, pid_t id, const char *name)
+{
+    char text[128];
+    unsigned long long worked_ns, waited_ns;
+    if (!read_file(text, sizeof(text), pid, name) ||
+        sscanf(text, "%llu %llu", &worked_ns, &waited_ns) != 2)
+        return;
+    out->threads = xgrow(out->threads, out->count, capacity, sizeof(*out->threads));
+    out->threads[out->count++] = (struct thread_use){id, worked_ns, waited_ns};
+}
+
+static void add_threads(struct use *out, size_t *capacity, const struct seen_process *seen)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%ld/task", (long)seen->pid);
+    if (seen->threads < 2) {
+        add_thread(out, capacity, seen->pid, seen->pid, "schedstat");
+        return;
+    }
+    DIR *tasks = opendir(path);
+    for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
+        const pid_t id = (pid_t)strtol(entry->d_name, NULL, 10);
+        snprintf(path, sizeof(path), "task/%ld/schedstat", (long)id);
+        if (id > 0)
+            add_thread(out, capacity, seen->pid, id, path);
+    }
+    if (tasks)
+        closedir(tasks);
+}
+
+// The first look only remembers.
+static void look_at_use(struct use *use, pid_t keeper)
+{
+    struct seen_list list = {0};
+    size_t capacity = 0;
+    const double at_s = now_s();
+    struct use found = *use;
+    found.threads = NULL;
+    found.count = 0;
+    read_all(&list);
+    for (size_t i = 0; i < list.count; i++) {
+        if (is_below(&list, &list.items[i], keeper))
+            add_threads(&found, &capacity, &list.items[i]);
+    }
+    free(list.items);
+    if (found.count)
+        qsort(found.threads, found.count, sizeof(*found.threads), by_id);
+    if (use->looked_s > 0 && at_s > use->looked_s) {
+        found.wall_s += at_s - use->looked_s;
+        for (size_t i = 0; i < found.count; i++) {
+            const struct thread_use *now = &found.threads[i];
+            const struct thread_use *then =
+                use->count ? bsearch(now, use->threads, use->count, sizeof(*now), by_id) : NULL;
+            found.worked_ns += (double)(now->worked_ns - (then ? then->worked_ns : 0));
+            found.waited_ns += (double)(now->waited_ns - (then ? then->waited_ns : 0));
+        }
+        found.lost_s = fmax(found.lost_s, found.lost_before_s + lost_of(&found));
+    }
+    found.looked_s = at_s;
+    found.next_s = next(at_s, use->pause_s);
+    free(use->threads);
+    *use = found;
+}
+
+// From now on it is looked at, so often that a limit of so many seconds can be held.
+static void begin_to_look(struct use *use, double seconds)
+{
+    const double pause_s = fmin(fmax(seconds / LOOKS, look_least_s), look_most_s);
+    free(use->threads);
+    *use = (struct use){.pause_s = pause_s,
+                        .next_s = now_s() + pause_s,
+                        .lost_s = use->lost_s,
+                        .lost_before_s = use->lost_s};
+}
+
+static struct allowance allow(const struct process *process, double seconds)
+{
+    return (struct allowance){seconds, now_s(), process->use.lost_s};
+}
+
+// When it is over, unless more of the time until then cannot be used.
+static double end_of(const struct process *process, const struct allowance *a)
+{
+    const double lost_s = process->use.lost_s - a->lost_s;
+    return a->begun_s + fmin(a->seconds + lost_s, PROCESS_PATIENCE * a->seconds);
+}
+
+static bool is_over(struct process *process, const struct allowance *a)
+{
+    if (now_s() < end_of(process, a))
+        return false;
+    if (process->use.looked_s > 0 && process->status >= 0)
+        look_at_use(&process->use, process->keeper);
+    return now_s() >= end_of(process, a);
 }
 
 // ---- the keeper: a small process between plumb and each child (process.h says why)
@@ -1076,8 +1226,10 @@ static int process_open(struct process **out, const struct process_plan *plan, b
     struct process *process = xcalloc(1, sizeof(*process));
     process->input = process->output = process->errors = process->status = -1;
     process->started_s = now_s();
-    process->deadline_s =
-        plan->limits.wall_s > 0 ? process->started_s + plan->limits.wall_s : INFINITY;
+    process->life = allow(process, plan->limits.time_s > 0 ? plan->limits.time_s : INFINITY);
+    process->talk = allow(process, INFINITY);
+    if (plan->limits.time_s > 0)
+        begin_to_look(&process->use, plan->limits.time_s);
     // The report of a child that could not even be ended.
     process->report.status = SIGKILL;
     if (log_open(&process->log, plan->log_path, plan->log_bytes, err))
@@ -1139,13 +1291,16 @@ static void order_end(struct process *process)
 // events of `fd` (the output or the input, or -1).
 static short wait_events(struct process *process, int fd, short events, double until_s)
 {
-    double now = now_s();
-    if (now >= process->deadline_s && !process->timed_out && process->status >= 0) {
+    struct use *use = &process->use;
+    if (!process->timed_out && process->status >= 0 && is_over(process, &process->life)) {
         process->timed_out = true;
         order_end(process);
     }
-    double until = process->timed_out ? until_s : fmin(until_s, process->deadline_s);
-    double wait_ms = ceil(fmax(0, until - now) * 1e3);
+    if (use->pause_s > 0 && process->status >= 0 && now_s() >= use->next_s)
+        look_at_use(use, process->keeper);
+    double until = process->timed_out ? until_s : fmin(until_s, end_of(process, &process->life));
+    until = use->pause_s > 0 && process->status >= 0 ? fmin(until, use->next_s) : until;
+    double wait_ms = ceil(fmax(0, until - now_s()) * 1e3);
     struct pollfd polled[] = {
         {.fd = fd, .events = events},
         {.fd = process->errors, .events = POLLIN},
@@ -1160,17 +1315,25 @@ static short wait_events(struct process *process, int fd, short events, double u
     return polled[0].revents;
 }
 
-// Waits until the keeper reports, at most until `until_s`. True when it did.
-static bool wait_report(struct process *process, double until_s)
+// Waits until the keeper reports, at most so long. True when it did.
+static bool wait_report(struct process *process, double seconds)
 {
-    while (process->status >= 0 && now_s() < until_s)
-        wait_events(process, -1, 0, until_s);
+    const struct allowance a = allow(process, seconds);
+    while (process->status >= 0 && !is_over(process, &a))
+        wait_events(process, -1, 0, end_of(process, &a));
     return process->status < 0;
+}
+
+// The same, up to the limit of the child's life.
+static void wait_life(struct process *process)
+{
+    while (process->status >= 0 && !process->timed_out)
+        wait_events(process, -1, 0, INFINITY);
 }
 
 static void finish(struct process_result *out, struct process *process)
 {
-    if (!wait_report(process, now_s() + KEEPER_PATIENCE_S))
+    if (!wait_report(process, KEEPER_PATIENCE_S))
         kill(process->keeper, SIGKILL);
     if (process->errors >= 0)
         read_log(process);
@@ -1198,6 +1361,7 @@ static void finish(struct process_result *out, struct process *process)
     close_fd(&process->errors);
     close_fd(&process->status);
     log_close(&process->log);
+    free(process->use.threads);
     free(process);
 }
 
@@ -1206,8 +1370,7 @@ int process_run(struct process_result *out, const struct process_plan *plan, str
     struct process *process;
     if (process_open(&process, plan, false, err))
         return -1;
-    // The keeper needs some time for its report after the deadline.
-    wait_report(process, process->deadline_s + KEEPER_PATIENCE_S);
+    wait_life(process);
     finish(out, process);
     return 0;
 }
@@ -1227,7 +1390,7 @@ int process_capture(struct process_result *out, char **said, const struct proces
         goto done;
     log_attach(&process->log, copy, plan->log_bytes);
     copy = -1;
-    wait_report(process, process->deadline_s + KEEPER_PATIENCE_S);
+    wait_life(process);
     finish(out, process);
     *said = log_tail_of(memory, plan->log_bytes);
     code = 0;
@@ -1281,11 +1444,26 @@ static bool take_line(enum process_line *kind, struct process *process, char *ou
     return true;
 }
 
+void process_allow(struct process *process, double seconds)
+{
+    process->talk = allow(process, seconds);
+    begin_to_look(&process->use, seconds);
+}
+
+bool process_crowded(const struct process *process)
+{
+    const struct allowance *a = process->timed_out ? &process->life : &process->talk;
+    const double wall_s = now_s() - a->begun_s;
+    return wall_s - (process->use.lost_s - a->lost_s) < a->seconds;
+}
+
 enum process_line process_read(struct process *process, char *out, size_t size, double timeout_s)
 {
-    double until_s = now_s() + timeout_s;
+    const struct allowance a = allow(process, timeout_s);
     enum process_line kind;
     for (;;) {
+        if (is_over(process, &process->talk))
+            return PROCESS_LINE_TIMEOUT; // however fast the lines come
         if (take_line(&kind, process, out, size))
             return kind;
         if (process->output < 0)
@@ -1298,9 +1476,10 @@ enum process_line process_read(struct process *process, char *out, size_t size, 
             close_fd(&process->output);
         if (got > 0 || process->output < 0)
             continue;
-        if (now_s() >= until_s || process->timed_out)
+        if (process->timed_out || is_over(process, &a))
             return PROCESS_LINE_TIMEOUT;
-        wait_events(process, process->output, POLLIN, until_s);
+        wait_events(process, process->output, POLLIN,
+                    fmin(end_of(process, &a), end_of(process, &process->talk)));
     }
 }
 
@@ -1315,7 +1494,7 @@ void process_stop(struct process_result *out, struct process *process, double gr
         return;
     close_fd(&process->input);
     close_fd(&process->output);
-    if (!wait_report(process, now_s() + grace_s) && !process->timed_out) {
+    if (!wait_report(process, grace_s) && !process->timed_out) {
         process->stopped = true;
         order_end(process);
     }

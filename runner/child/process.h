@@ -10,6 +10,13 @@
 // child
 // inherits no descriptors but 0, 1 and 2. A pipe reports how it ended, so the caller's handling of
 // SIGCHLD does not matter and stays unchanged.
+//
+// Limits of time are seconds of the child's *own time*: of the wall clock without what the child
+// and all that it started waited for processors that others had. So a child that works, sleeps or
+// waits for a lock comes to its limit after as many seconds as on an idle machine, and a sound and
+// quick child does not come to it because the machine is crowded. Where the system tells no waits
+// (/proc/PID/schedstat), own time is the wall clock. PROCESS_PATIENCE times as many seconds of wall
+// time are the end in any case. Limits below half a second are of the wall clock.
 #ifndef PLUMB_PROCESS_H
 #define PLUMB_PROCESS_H
 
@@ -17,8 +24,10 @@
 
 #include <sched.h>
 
+enum { PROCESS_PATIENCE = 20 };
+
 struct process_limits {
-    double wall_s;         // the child's whole life; 0: no limit
+    double time_s;         // own time of the child's whole life; 0: no limit
     uint64_t memory_bytes; // private writable memory of each process (RLIMIT_DATA); 0: no limit
     // Address space (RLIMIT_AS); 0: no limit. CUDA needs 0, because it reserves far more than it
     // uses.
@@ -53,7 +62,7 @@ struct process_plan {
 enum process_end {
     PROCESS_EXITED,    // code: exit status
     PROCESS_SIGNALLED, // code: signal number
-    PROCESS_TIMED_OUT, // killed after limits.wall_s
+    PROCESS_TIMED_OUT, // killed after limits.time_s
     PROCESS_STOPPED,   // killed by process_stop()
     PROCESS_EXCEEDED   // killed because it exceeded a limit; code: enum process_excess
 };
@@ -97,9 +106,14 @@ enum process_line {
     PROCESS_LINE,         // one line, without its '\n'
     PROCESS_LINE_LONG,    // a line that is longer than `size` allows or contains a NUL; it is
                           // dropped completely
-    PROCESS_LINE_TIMEOUT, // no line came within timeout_s
+    PROCESS_LINE_TIMEOUT, // no line came within timeout_s, or the allowed time is over
     PROCESS_LINE_END      // the child closed its output or ended
 };
+// All that is read from now on, until the next call, may take so long together.
+void process_allow(struct process *process, double seconds);
+// After PROCESS_LINE_TIMEOUT: the child still had own time, so the machine is to blame.
+bool process_crowded(const struct process *process);
+// One line. timeout_s: own time, too.
 enum process_line process_read(struct process *process, char *out, size_t size, double timeout_s);
 // Closes the child's input, so that it reads an end; process_stop() follows.
 void process_hang_up(struct process *process);

@@ -485,7 +485,7 @@ static int try_once(struct process_result *result, char **said, struct error *er
         .argv = wrap("bwrap", &view, command, &arena),
         .env = empty,
         .log_bytes = 4096,
-        .limits = {.wall_s = 20},
+        .limits = {.time_s = 20},
     };
     int code = process_capture(result, said, &plan, err);
     arena_free(&arena);
@@ -521,7 +521,7 @@ static bool tries(const struct sandbox *sandbox, const char *const *argv, char s
     const struct process_plan plan = {.argv = argv,
                                       .env = sandbox_environment(sandbox, &arena),
                                       .log_bytes = 4096,
-                                      .limits = {.wall_s = 20}};
+                                      .limits = {.time_s = 20}};
     struct process_result result;
     struct error err = {""};
     char *said = NULL;

@@ -143,7 +143,7 @@ int disassembly_begin(struct disassembly **out, const char *library, const struc
     const struct process_plan plan = {
         .argv = command(program, library, sandbox, env, &d->arena),
         .env = inside ? empty : env,
-        .limits = {.wall_s = limit_s, .memory_bytes = memory_most, .file_bytes = 1 << 28},
+        .limits = {.time_s = limit_s, .memory_bytes = memory_most, .file_bytes = 1 << 28},
         .aside = &processors_here,
     };
     if (process_start(&d->process, &plan, err)) {

@@ -37,7 +37,7 @@ int library_shell(const char *command)
     const char *argv[] = {"sh", "-c", command, NULL};
     char *log = library_path("log");
     struct process_plan plan = {
-        .argv = argv, .directory = directory, .log_path = log, .limits = {.wall_s = 120}};
+        .argv = argv, .directory = directory, .log_path = log, .limits = {.time_s = 120}};
     struct process_result result;
     struct error err;
     if (process_run(&result, &plan, &err))

@@ -15,10 +15,10 @@ struct process_result process_script(const char *script, struct process_plan pla
     return result;
 }
 
-struct process *process_talk(const char *script, double wall_s)
+struct process *process_talk(const char *script, double time_s)
 {
     const char *argv[] = {"sh", "-c", script, NULL};
-    struct process_plan plan = {.argv = argv, .limits = {.wall_s = wall_s}};
+    struct process_plan plan = {.argv = argv, .limits = {.time_s = time_s}};
     struct process *process;
     struct error err;
     if (process_start(&process, &plan, &err))

@@ -9,7 +9,7 @@
 
 // Runs `sh -c script` by the plan, whose argv is set here, to its end.
 struct process_result process_script(const char *script, struct process_plan plan);
-// Starts it to talk with; ended by process_stop(). wall_s: 0 is no limit.
-struct process *process_talk(const char *script, double wall_s);
+// Starts it to talk with; ended by process_stop(). time_s: 0 is no limit.
+struct process *process_talk(const char *script, double time_s);
 
 #endif

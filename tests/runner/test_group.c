@@ -124,7 +124,7 @@ TEST(the_command_is_in_it_with_its_limits)
         {[GROUP_MEMORY] = 1000000, [GROUP_TASKS] = 77, [GROUP_CPU] = 20}};
     const struct process_plan plan = {.argv = group_argv(&group, &limits, argv, &arena),
                                       .log_bytes = 1000,
-                                      .limits = {.wall_s = 60}};
+                                      .limits = {.time_s = 60}};
     char *said;
     if (process_capture(&result, &said, &plan, &err))
         fail_msg("%s", err.text);

@@ -199,7 +199,7 @@ TEST(process_environment_is_only_what_was_given)
 TEST(process_timeout_ends_descendants_that_left_the_session)
 {
     char *directory = helper_directory();
-    struct process_plan plan = {.directory = directory, .limits = {.wall_s = 3}};
+    struct process_plan plan = {.directory = directory, .limits = {.time_s = 3}};
     struct process_result result =
         process_script("setsid sh -c 'echo $$ > escaped; trap \"\" TERM HUP; sleep 60' & "
                        "(sleep 61 & echo $! > orphan); sleep 62",
@@ -306,30 +306,30 @@ TEST(process_limits_of_all_together_hold)
         enum process_excess expected;
     } cases[] = {
         {"for i in 1 2 3 4 5 6 7 8 9; do sleep 60 & done; wait",
-         {.wall_s = 50, .processes = 5},
+         {.time_s = 50, .processes = 5},
          PROCESS_TOO_MANY},
         {"for i in 1 2 3; do (x=$(head -c 30M /dev/zero | tr '\\0' x); sleep 60; :) & done; wait",
-         {.wall_s = 50, .together_bytes = 60 << 20},
+         {.time_s = 50, .together_bytes = 60 << 20},
          PROCESS_TOO_LARGE},
         {"for i in 1 2 3; do head -c 3000000 /dev/zero >$i; done; sleep 60",
-         {.wall_s = 50, .disk_bytes = 8 << 20, .folders = {directory}},
+         {.time_s = 50, .disk_bytes = 8 << 20, .folders = {directory}},
          PROCESS_TOO_MUCH_DISK},
         // Deeper than is looked into.
         {"rm -f ?; for i in $(seq 150); do mkdir d; cd d; done; sleep 60",
-         {.wall_s = 50, .disk_bytes = 8 << 20, .folders = {directory}},
+         {.time_s = 50, .disk_bytes = 8 << 20, .folders = {directory}},
          PROCESS_TOO_MUCH_DISK},
         // Without a name.
         {"rm -rf d; for i in 1 2 3; do exec 7<&- 7>n 8<&7; rm n; head -c 3000000 /dev/zero >&7; "
          "sh -c 'sleep 60' & done; wait",
-         {.wall_s = 50, .disk_bytes = 8 << 20, .folders = {directory}},
+         {.time_s = 50, .disk_bytes = 8 << 20, .folders = {directory}},
          PROCESS_TOO_MUCH_DISK},
         // Empty, but many.
         {"mkdir e; cd e; seq 3000 | xargs touch; sleep 60",
-         {.wall_s = 50, .disk_bytes = 8 << 20, .folders = {directory}},
+         {.time_s = 50, .disk_bytes = 8 << 20, .folders = {directory}},
          PROCESS_TOO_MUCH_DISK},
         // Ended before anybody looks again.
         {"rm -rf e n; sleep 0.2; fallocate -l 9000000 n",
-         {.wall_s = 50, .disk_bytes = 8 << 20, .folders = {directory}},
+         {.time_s = 50, .disk_bytes = 8 << 20, .folders = {directory}},
          PROCESS_TOO_MUCH_DISK},
     };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
@@ -367,7 +367,7 @@ TEST(processes_of_others_count_for_nothing)
         assert_true(others[i] > 0);
     }
     // It lives while it is looked at some times.
-    const struct process_plan plan = {.limits = {.wall_s = 50, .processes = 8}};
+    const struct process_plan plan = {.limits = {.time_s = 50, .processes = 8}};
     struct process_result result = process_script("exec sleep 1.2", plan);
     for (int i = 0; i < OTHERS; i++) {
         kill(others[i], SIGKILL);

@@ -54,7 +54,7 @@ static char *inside(struct fixture *f, const struct sandbox_view *view, const ch
     struct process_plan plan = {
         .argv = sandbox_argv(&f->sandbox, view, argv, &f->arena),
         .log_path = f->log,
-        .limits = {.wall_s = 30},
+        .limits = {.time_s = 30},
     };
     struct process_result result;
     struct error err;
