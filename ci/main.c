@@ -8,6 +8,8 @@
 #include "model/result.h"
 #include "runner/child/process.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +83,22 @@ static void watch_signals(void)
     }
 }
 
+// A shell may stand in a folder that somebody has deleted, as a job does that tidies under itself,
+// or in one that it may not pass. What commands find there is told in many ways.
+static bool stands_somewhere(void)
+{
+    char path[PATH_MAX];
+    if (getcwd(path, sizeof(path)) || errno == ERANGE || errno == ENAMETOOLONG)
+        return true;
+    fprintf(stderr,
+            errno == ENOENT
+                ? "plumb: the folder that this was started in is deleted; change into one that is "
+                  "there\n"
+                : "plumb: the folder that this was started in: %s; change into another one\n",
+            strerror(errno));
+    return false;
+}
+
 static int run_command(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "--help";
@@ -97,7 +115,8 @@ static int run_command(int argc, char **argv)
     }
     for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
         if (strcmp(commands[i]->name, name) == 0)
-            return command_call(commands[i], argc - 1, argv + 1);
+            return stands_somewhere() ? command_call(commands[i], argc - 1, argv + 1)
+                                      : CONCLUDE_FAILED;
     }
     struct spelling meant = {.name = name};
     for (size_t i = 0; i < ARRAY_COUNT(commands); i++)

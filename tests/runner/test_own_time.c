@@ -111,7 +111,7 @@ TEST(who_is_sound_is_not_ended_because_others_work)
 TEST(who_sleeps_or_waits_beside_them_is_ended_as_soon_as_alone)
 {
     static const char *const hangs[] = {
-        "sleep 100", "trap '' TERM; while :; do sleep 1; done", // asleep
+        "sleep 100", "trap '' TERM; while :; do sleep 1; done",
         "flock -x 9; (exec 9>&-; exec 8>lock; flock -x 8) & wait" // for a lock
     };
     crowd_of(16);
