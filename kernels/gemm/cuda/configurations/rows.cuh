@@ -114,13 +114,6 @@ constexpr void read_word(configuration &c, std::string_view word)
             c.how = (way)i;
 }
 
-template <class number> constexpr void exchange(number &a, number &b)
-{
-    const number kept = a;
-    a = b;
-    b = kept;
-}
-
 constexpr configuration read_configuration(std::string_view name)
 {
     configuration c;
@@ -139,9 +132,9 @@ constexpr configuration read_configuration(std::string_view name)
     if (c.dual)
         c.t.tile_n *= 2;
     if (c.t.swapped) { // the kernel has them the other way round
-        exchange(c.t.tile_m, c.t.tile_n);
-        exchange(c.t.groups_m, c.t.groups_n);
-        exchange(c.t.cluster_m, c.t.cluster_n);
+        std::swap(c.t.tile_m, c.t.tile_n);
+        std::swap(c.t.groups_m, c.t.groups_n);
+        std::swap(c.t.cluster_m, c.t.cluster_n);
         c.raster = c.raster == PLUMB_RASTER_M   ? PLUMB_RASTER_N
                    : c.raster == PLUMB_RASTER_N ? PLUMB_RASTER_M
                                                 : c.raster;
@@ -200,18 +193,14 @@ template <int i> struct row_at {
     using config = std::conditional_t<is.dual, dual, std::conditional_t<is.scaled, scaled, plain>>;
 };
 
-// The row: a plumb_form_kernel with block scales, else a plumb_kernel.
-template <int i> constexpr auto make_row()
+// The row; of block scales it takes them where the scales of whole tensors would come.
+template <int i> constexpr plumb_kernel plain_row()
 {
     constexpr configuration is = row_at<i>::is;
     using c = typename row_at<i>::config;
     constexpr const char *name = row_names[i];
     if constexpr (is.how == way::gemv)
         return gemv_row<TYPE, is.dual>(name, is.t.promote);
-    else if constexpr (is.scaled && is.how == way::split)
-        return scaled_split_row<c, is.split, is.stages, is.raster, is.group>(name);
-    else if constexpr (is.scaled)
-        return scaled_row<c, is.stages, is.raster, is.group>(name);
     else if constexpr (is.how == way::split)
         return split_row<c, is.split, is.stages, is.raster, is.group>(name);
     else if constexpr (is.how == way::stream)
@@ -222,6 +211,16 @@ template <int i> constexpr auto make_row()
         return brief_row<c, is.stages, is.raster, is.group>(name);
     else
         return persistent_row<c, is.stages, is.raster, is.group>(name);
+}
+
+// The row as a kernel of a module: a plumb_form_kernel with block scales, else a plumb_kernel.
+template <int i> constexpr auto make_row()
+{
+    constexpr plumb_kernel row = plain_row<i>();
+    if constexpr (row_at<i>::is.scaled)
+        return scaled_form<row.supports, row.launch>(row);
+    else
+        return row;
 }
 using row_type = std::conditional_t<row_at<0>::is.scaled, plumb_form_kernel, plumb_kernel>;
 

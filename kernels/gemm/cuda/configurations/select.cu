@@ -33,7 +33,7 @@ static bool launches_in_order;
 #include "rows.cuh"
 
 struct candidate {
-    row_type row;
+    plumb_kernel row;
     plumb_cost cost;
     bool trusted; // by the model alone
 };
@@ -41,7 +41,7 @@ struct candidate {
 static constexpr auto candidates =
     rows_that<candidate>([](auto i) { return row_costs[i].launch > 0; },
                          [](auto i) {
-                             return candidate{make_row<i>(), row_costs[i], row_is_trusted[i]};
+                             return candidate{plain_row<i>(), row_costs[i], row_is_trusted[i]};
                          },
                          std::make_index_sequence<row_count>());
 
@@ -57,55 +57,7 @@ static plumb_cost_device this_device()
     return d;
 }
 
-// What a row is asked about, what it is launched with, and of both what a plain product's has.
-#ifdef SCALED
-using question = plumb_form;
-using arguments = plumb_form_args;
-static const plumb_problem &problem_of(const question &form)
-{
-    return form.problem;
-}
-static const question &question_of(const arguments *args)
-{
-    return args->form;
-}
-static const plumb_kernel &kernel_of(const row_type &row)
-{
-    return row.kernel;
-}
-static const plumb_args *plain_of(const arguments *args)
-{
-    return &args->args;
-}
-static arguments with(arguments args, const plumb_args &plain)
-{
-    args.args = plain;
-    return args;
-}
-#else
-using question = plumb_problem;
-using arguments = plumb_args;
-static const plumb_problem &problem_of(const question &problem)
-{
-    return problem;
-}
-static const question &question_of(const arguments *args)
-{
-    return args->problem;
-}
-static const plumb_kernel &kernel_of(const row_type &row)
-{
-    return row;
-}
-static const plumb_args *plain_of(const arguments *args)
-{
-    return args;
-}
-static const arguments &with(const arguments &, const plumb_args &plain)
-{
-    return plain;
-}
-#endif
+static constexpr bool is_scaled = row_at<0>::is.scaled;
 
 // One way to do a problem: a candidate, or what takes a K of any length as it is.
 struct way_to {
@@ -131,7 +83,7 @@ struct ways {
 
 static way_to way_of(const candidate &c, double us, bool in_order)
 {
-    return {kernel_of(c.row).name, &c, nullptr, us, in_order};
+    return {c.row.name, &c, nullptr, us, in_order};
 }
 
 // The cheapest of the trusted comes before what is only tried.
@@ -149,17 +101,16 @@ static void put_trusted_first(ways *out, int from)
 }
 
 // The candidates behind the first `from` ways, the cheapest first.
-static void rank(ways *out, const question &asked)
+static void rank(ways *out, const plumb_problem &asked)
 {
     static const plumb_cost_device device = this_device();
     const int from = out->count;
     for (const candidate &c : candidates) {
         if (!c.row.supports(&asked))
             continue;
-        const double cycles =
-            plumb_cost_cycles(&kernel_of(c.row).traits, &c.cost, &problem_of(asked), &device);
+        const double cycles = plumb_cost_cycles(&c.row.traits, &c.cost, &asked, &device);
         const double us = cycles / plumb_cost_h200.hz * 1e6;
-        const bool is_long = us > in_order_us && problem_of(asked).regime == PLUMB_STREAM;
+        const bool is_long = us > in_order_us && asked.regime == PLUMB_STREAM;
         const way_to way = way_of(c, us, is_long);
         int at = out->count;
         if (!(cycles < INFINITY) || (at == ranked_most && way.us >= out->all[at - 1].us))
@@ -185,27 +136,6 @@ static constexpr plumb_traits selector_traits()
     t.blocks_per_sm = 1;
     return t;
 }
-
-#ifdef SCALED
-
-static ways ways_to(const question &form)
-{
-    ways all = {};
-    rank(&all, form);
-    return all;
-}
-
-static const question &rows_are_asked(const question &form)
-{
-    return form;
-}
-
-static int launch_way(const way_to &way, const arguments *args, void *stream)
-{
-    return way.row->row.launch(args, stream);
-}
-
-#else
 
 // Few blocks that share what they load, where sectors are what loading costs.
 template <class type>
@@ -238,27 +168,22 @@ template <class type> static const ragged_way *find_way(const plumb_problem &pro
     return nullptr;
 }
 
-static constexpr bool is_dual = row_at<0>::is.dual;
-
-static question rows_are_asked(const question &problem)
-{
-    return padded<TYPE>(problem);
-}
-
-static ways ways_to(const question &problem)
+static ways ways_to(const plumb_problem &problem)
 {
     ways all = {};
-    if (takes_ragged_row<TYPE>(problem)) {
-        all.all[all.count++] = {"gemv-ragged", nullptr, launch_ragged_row<TYPE>, 0, false};
-        return all;
+    if constexpr (!is_scaled) {
+        if (takes_ragged_row<TYPE>(problem)) {
+            all.all[all.count++] = {"gemv-ragged", nullptr, launch_ragged_row<TYPE>, 0, false};
+            return all;
+        }
+        if (const ragged_way *way = find_way<TYPE>(problem))
+            all.all[all.count++] = {way->name, nullptr, way->launch, 0, false};
     }
-    if (const ragged_way *way = find_way<TYPE>(problem))
-        all.all[all.count++] = {way->name, nullptr, way->launch, 0, false};
     rank(&all, padded<TYPE>(problem));
     return all;
 }
 
-static int launch_way(const way_to &way, const arguments *args, void *stream)
+static int launch_way(const way_to &way, const plumb_args *args, void *stream)
 {
     if (way.as_is)
         return way.as_is(args, stream);
@@ -266,8 +191,6 @@ static int launch_way(const way_to &way, const arguments *args, void *stream)
     const int code = pad_operands<TYPE>(&inner, args, (cudaStream_t)stream);
     return code ? code : way.row->row.launch(&inner, stream);
 }
-
-#endif
 
 // Whether the operands are in the device's memory. Where a kernel is recorded they are numbers
 // that nothing lies at.
@@ -288,13 +211,13 @@ static bool is_in_memory(const plumb_args *args)
 
 // The choices of prepare(); a new one takes the place of the oldest.
 struct choice {
-    question asked;
+    plumb_problem asked;
     way_to way;
 };
 static choice choices[256];
 static unsigned chosen;
 
-static const way_to *find_choice(const question &asked)
+static const way_to *find_choice(const plumb_problem &asked)
 {
     for (const choice &c : choices)
         if (c.way.name && memcmp(&c.asked, &asked, sizeof asked) == 0)
@@ -304,7 +227,7 @@ static const way_to *find_choice(const question &asked)
 
 // Finds the way that a note pins, and puts it into `best`. Any candidate that can do the problem
 // may be pinned.
-static int take_pin(way_to *best, const ways &known, const question &asked, const char *pin)
+static int take_pin(way_to *best, const ways &known, const plumb_problem &asked, const char *pin)
 {
     int in_order;
     for (int i = 0; i < known.count; ++i)
@@ -313,9 +236,9 @@ static int take_pin(way_to *best, const ways &known, const question &asked, cons
             best->in_order = in_order;
             return 0;
         }
-    const question rows_asked = rows_are_asked(asked);
+    const plumb_problem rows_asked = padded<TYPE>(asked);
     for (const candidate &c : candidates)
-        if (is_noted(pin, kernel_of(c.row).name, &in_order) && c.row.supports(&rows_asked)) {
+        if (is_noted(pin, c.row.name, &in_order) && c.row.supports(&rows_asked)) {
             *best = way_of(c, 0, in_order);
             return 0;
         }
@@ -323,7 +246,7 @@ static int take_pin(way_to *best, const ways &known, const question &asked, cons
 }
 
 // One launch, begun as the way says.
-static int launch_begun(const way_to &way, const arguments *args, void *stream)
+static int launch_begun(const way_to &way, const plumb_args *args, void *stream)
 {
     launches_in_order = way.in_order;
     return launch_way(way, args, stream);
@@ -331,21 +254,19 @@ static int launch_begun(const way_to &way, const arguments *args, void *stream)
 
 // Sets *best to the fastest of the ways on the operands that are there.
 static int choose(way_to *best, const way_to *all, int count, double limit_us,
-                  const arguments *args, void *stream)
+                  const plumb_args *args, void *stream)
 {
     int fastest = 0;
-    const int code = try_out(&fastest, {count, all[count - 1].us, limit_us, 0.99}, plain_of(args),
-                             (cudaStream_t)stream, [&](int i, const plumb_args *on) {
-                                 const arguments there = with(*args, *on);
-                                 return launch_begun(all[i], &there, stream);
-                             });
+    const int code =
+        try_out(&fastest, {count, all[count - 1].us, limit_us, 0.99}, args, (cudaStream_t)stream,
+                [&](int i, const plumb_args *on) { return launch_begun(all[i], on, stream); });
     *best = all[fastest];
     return code;
 }
 
-static int try_ways(way_to *best, const ways &known, const arguments *args, void *stream)
+static int try_ways(way_to *best, const ways &known, const plumb_args *args, void *stream)
 {
-    const bool in_stream = problem_of(question_of(args)).regime == PLUMB_STREAM;
+    const bool in_stream = args->problem.regime == PLUMB_STREAM;
     const double limit_us = in_stream ? trial_us - order_trial_us : trial_us;
     int code = 0;
     if (known.count > 1)
@@ -358,9 +279,9 @@ static int try_ways(way_to *best, const ways &known, const arguments *args, void
     return choose(best, orders, 2, order_trial_us, args, stream);
 }
 
-static int prepare(const arguments *args, void *stream, const char *pin, char *note, size_t size)
+static int prepare(const plumb_args *args, void *stream, const char *pin, char *note, size_t size)
 {
-    const question &asked = question_of(args);
+    const plumb_problem &asked = args->problem;
     const ways known = ways_to(asked);
     if (known.count == 0)
         return cudaErrorInvalidValue;
@@ -368,7 +289,7 @@ static int prepare(const arguments *args, void *stream, const char *pin, char *n
     int code = 0;
     if (pin)
         code = take_pin(&best, known, asked, pin);
-    else if (is_in_memory(plain_of(args)))
+    else if (is_in_memory(args))
         code = try_ways(&best, known, args, stream);
     if (code)
         return code;
@@ -384,31 +305,39 @@ static int prepare(const arguments *args, void *stream, const char *pin, char *n
     return 0;
 }
 
-static int launch(const arguments *args, void *stream)
+static int launch(const plumb_args *args, void *stream)
 {
-    const way_to *way = find_choice(question_of(args));
+    const way_to *way = find_choice(args->problem);
     if (way)
         return launch_begun(*way, args, stream);
-    const ways known = ways_to(question_of(args));
+    const ways known = ways_to(args->problem);
     return known.count ? launch_begun(known.all[0], args, stream) : (int)cudaErrorInvalidValue;
 }
 
 #ifdef SCALED
 
+static int prepare_form(const plumb_form_args *args, void *stream, const char *pin, char *note,
+                        size_t size)
+{
+    const plumb_args plain = plain_args(args);
+    return prepare(&plain, stream, pin, note, size);
+}
+
 static const plumb_form_kernel kernel = {
     {NAME, "tries the first of a cost model's ranking, block scales", selector_traits()},
     supports_scaled<supports_tn<TYPE>>,
     nullptr,
-    prepare,
-    launch};
+    prepare_form,
+    launch_scaled<launch>};
 PLUMB_FORM_LIBRARY("cuda", kernel)
 
 #else
 
 static int supports(const plumb_problem *problem)
 {
+    constexpr int epilogue = row_at<0>::is.dual ? PLUMB_DUAL_SILU : PLUMB_NO_EPILOGUE;
     const plumb_problem p = padded<TYPE>(*problem);
-    return supports_tn < TYPE, is_dual ? (int)PLUMB_DUAL_SILU : (int)PLUMB_NO_EPILOGUE > (&p);
+    return supports_tn<TYPE, epilogue>(&p);
 }
 
 // The workspace of the candidate that needs most, since any may be pinned.

@@ -24,8 +24,8 @@
 // line of L2 of its own (128 bytes) and filled up with zeros, and the product is then one of a
 // longer K.
 //
-// Reading and writing both operands once costs less than loading them without the copy engine. At m
-// = 1 it would be most of the time: there odd_k/gemv.cuh takes rows as they are.
+// Reading and writing both operands once costs less than loading them without the copy engine, but
+// at m = 1 it would be most of the time: rows are taken as they are there (gemv_ragged below).
 
 constexpr int line_bytes = 128, chunk_bytes = 16;
 constexpr int pad_threads = 128;

@@ -7,6 +7,7 @@
 using shape = block_scaled_config<
     tiled<e4m3, tiling{.tile_m = 128, .tile_n = 128, .groups_m = 2, .promote = true, .pieces = 1}>>;
 
-static const plumb_form_kernel kernel = scaled_row<shape, 6, PLUMB_RASTER_M, 8>(
+static constexpr plumb_kernel plain = persistent_row<shape, 6, PLUMB_RASTER_M, 8>(
     "e4m3-scaled", "persistent, warp-specialised, FP8 with block scales, 128x128x128");
+static const plumb_form_kernel kernel = scaled_form<plain.supports, plain.launch>(plain);
 PLUMB_FORM_LIBRARY("cuda", kernel)

@@ -5,7 +5,7 @@
 #ifndef PLUMB_GEMM_SCALED_SCALED_CUH
 #define PLUMB_GEMM_SCALED_SCALED_CUH
 
-#include "../split/cluster.cuh"
+#include "../persistent/persistent.cuh"
 #include "forms.cuh"
 
 template <int (*supports_plain)(const plumb_problem *)> int supports_scaled(const plumb_form *form)
@@ -20,29 +20,15 @@ int launch_scaled(const plumb_form_args *args, void *stream)
     return launch_plain(&plain, stream);
 }
 
-template <class c, int stages, int raster, int group>
-constexpr plumb_form_kernel scaled_row(const char *name,
-                                       const char *summary = "persistent, block scales")
+// A plain kernel that takes block scales where those of whole tensors would be, as a form.
+template <int (*supports)(const plumb_problem *), int (*launch)(const plumb_args *, void *)>
+constexpr plumb_form_kernel scaled_form(const plumb_kernel &plain)
 {
-    static_assert(stages >= 2 && stages <= c::most_stages(), "stages do not fit shared memory");
-    return {{name, summary, persistent_traits<c>(stages, raster, group)},
-            supports_scaled<supports_tn<typename c::type>>,
+    return {{plain.name, plain.summary, plain.traits},
+            supports_scaled<supports>,
             nullptr,
             nullptr,
-            launch_scaled<launch_scheduled<launch_gemm<c>, stages, raster, group>>};
-}
-
-template <class c, int split, int stages, int raster, int group>
-constexpr plumb_form_kernel scaled_split_row(const char *name)
-{
-    static_assert(stages >= 2 && stages <= split_layout<c, split>::most_stages(),
-                  "stages do not fit shared memory");
-    return {{name, "split-K over a cluster's shared memory, block scales",
-             split_traits<c, split>(stages, raster, group)},
-            supports_scaled<supports_split<c, split>>,
-            nullptr,
-            nullptr,
-            launch_scaled<launch_scheduled<launch_split<c, split>, stages, raster, group>>};
+            launch_scaled<launch>};
 }
 
 #endif
