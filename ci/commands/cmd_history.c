@@ -907,7 +907,7 @@ static int load(struct history_set *set, struct accuracy_history *accuracy,
         accuracy_history_judge(accuracy);
         return 0;
     }
-    now.levels = !accuracy && format->series != history_print_table;
+    now.levels = !accuracy && format->series != history_print_table ? LEVELS_ALL : LEVELS_NONE;
     now.keeps &= accuracy == NULL;
     return history_load(set, store, &now, epochs, err);
 }

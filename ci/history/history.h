@@ -54,6 +54,7 @@ struct linked_levels {
     size_t level_count;
     struct linked_step *steps; // in the order of their commits
     size_t step_count;
+    size_t total; // steps that there are; more where these are those that a chart shows
 };
 
 // Computes a series' history from its links. Results are in `arena`; the levels and everything
@@ -65,11 +66,13 @@ int history_links(struct linked_history *out, struct linked_levels *levels, stru
                   const char *accepted, struct arena *arena, struct arena *scratch,
                   struct error *err);
 
-// Does the same, but takes the history that the store keeps if no link has come since. *fresh: it
-// was computed anew, and the caller should keep it. out->maker is "" where there are no links.
-int history_links_kept(struct kept_links *out, bool *fresh, struct store *store,
-                       const struct commit_places *places, const struct series *series,
-                       const char *accepted, struct arena *arena, struct error *err);
+// Does the same, but takes the history that the store keeps if no link has come since; then there
+// are no levels. *fresh: it was computed anew, and the caller should keep it. out->maker is ""
+// where there are no links.
+int history_links_kept(struct kept_links *out, struct linked_levels *levels, bool *fresh,
+                       struct store *store, const struct commit_places *places,
+                       const struct series *series, const char *accepted, struct arena *arena,
+                       struct arena *scratch, struct error *err);
 
 // The change that one link alone shows; it has no commits and is no step of a history.
 struct linked_change history_alarm(const struct link_fact *link);

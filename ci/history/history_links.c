@@ -564,6 +564,7 @@ static int conclude(struct levelling *look, struct linked_levels *levels, struct
     take_moved(look);
     if (take_steps(levels, f, err))
         return -1;
+    levels->total = levels->step_count;
     out->level_count = levels->level_count;
     return 0;
 }
@@ -625,16 +626,16 @@ static int maker_of(char out[KEPT_LINKS_MAKER], struct store *store,
     return 0;
 }
 
-int history_links_kept(struct kept_links *out, bool *fresh, struct store *store,
-                       const struct commit_places *places, const struct series *series,
-                       const char *accepted, struct arena *arena, struct error *err)
+int history_links_kept(struct kept_links *out, struct linked_levels *levels, bool *fresh,
+                       struct store *store, const struct commit_places *places,
+                       const struct series *series, const char *accepted, struct arena *arena,
+                       struct arena *scratch, struct error *err)
 {
     struct kept_links kept;
-    struct linked_levels levels;
-    struct arena scratch = {0};
     char maker[KEPT_LINKS_MAKER];
     int64_t newest;
     *out = (struct kept_links){.history = {.accepted = interval_none, .now = interval_none}};
+    *levels = (struct linked_levels){0};
     *fresh = false;
     int status = store_newest_link(&newest, store, series, err);
     if (status || newest == 0)
@@ -648,8 +649,6 @@ int history_links_kept(struct kept_links *out, bool *fresh, struct store *store,
     }
     memcpy(out->maker, maker, sizeof(maker));
     *fresh = true;
-    status = history_links(&out->history, &levels, store, places, series, accepted, arena, &scratch,
-                           err);
-    arena_free(&scratch);
-    return status;
+    return history_links(&out->history, levels, store, places, series, accepted, arena, scratch,
+                         err);
 }

@@ -9,6 +9,7 @@
 #include "model/base.h"
 #include "model/history/drift.h"
 #include "model/robust.h"
+#include "reports/charts/charts.h"
 #include "reports/report.h"
 #include "runner/git/repository.h"
 
@@ -916,13 +917,12 @@ static int take_alarms(struct linked_history *linked, struct loader *l,
 }
 
 // Reads the links of a series; kept results give the same answer as new ones.
-static int read_links(struct series_history *s, struct loader *l, const struct series_entry *entry,
-                      struct arena *scratch, struct error *err)
+static int read_links(struct series_history *s, struct linked_levels *levels, struct loader *l,
+                      const struct series_entry *entry, struct arena *scratch, struct error *err)
 {
     const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
     const char *accepted = s->epoch ? s->epoch->commit : NULL;
     const struct commit_places *places = &l->all->set->places;
-    struct linked_levels levels;
     struct kept_links kept;
     int64_t newest;
     bool fresh;
@@ -933,9 +933,10 @@ static int read_links(struct series_history *s, struct loader *l, const struct s
     if (read_places(l, err))
         return -1;
     if (!l->all->wanted->keeps)
-        return history_links(&s->linked, &levels, l->store, places, &series, accepted, &l->found,
+        return history_links(&s->linked, levels, l->store, places, &series, accepted, &l->found,
                              scratch, err);
-    if (history_links_kept(&kept, &fresh, l->store, places, &series, accepted, &l->found, err))
+    if (history_links_kept(&kept, levels, &fresh, l->store, places, &series, accepted, &l->found,
+                           scratch, err))
         return -1;
     s->linked = kept.history;
     if (fresh)
@@ -943,10 +944,12 @@ static int read_links(struct series_history *s, struct loader *l, const struct s
     return 0;
 }
 
-static int load_links(struct series_history *s, struct loader *l, const struct series_entry *entry,
-                      struct arena *scratch, struct error *err)
+// *levels: of every code, in `scratch`, where links were gone through.
+static int load_links(struct series_history *s, struct linked_levels *levels, struct loader *l,
+                      const struct series_entry *entry, struct arena *scratch, struct error *err)
 {
-    if (read_links(s, l, entry, scratch, err) || take_alarms(&s->linked, l, entry, scratch, err))
+    if (read_links(s, levels, l, entry, scratch, err) ||
+        take_alarms(&s->linked, l, entry, scratch, err))
         return -1;
     struct placing placing = {
         .all = l->all, .store = l->store, .linked = &s->linked, .arena = &l->found};
@@ -1224,6 +1227,115 @@ static int load_alone(struct series_history *s, struct loader *l, struct arena *
     return status;
 }
 
+// ---- levels ----
+
+// Steps and changes are both in order of commits; *next is the change that is looked for.
+static bool is_change(const struct linked_history *linked, size_t *next,
+                      const struct commit_place *at)
+{
+    const struct linked_change *changes = linked->changes;
+    while (*next < linked->change_count && changes[*next].at.time_s < at->time_s)
+        ++*next;
+    return *next < linked->change_count && strcmp(changes[*next].at.id, at->id) == 0;
+}
+
+static bool *drawn_steps(const struct linked_history *linked, const struct linked_levels *all,
+                         struct arena *arena)
+{
+    const struct linked_step *steps = all->steps;
+    const size_t total = all->step_count;
+    bool *shown = arena_alloc(arena, (total + 1) * sizeof(*shown));
+    struct history drawn = {.points = arena_alloc(arena, (total + 1) * sizeof(*drawn.points)),
+                            .count = total};
+    size_t next = 0, count;
+    for (size_t i = 0; i < total; i++)
+        drawn.points[i].time_ns = exp(all->levels[steps[i].level].level.value);
+    size_t *kept = series_thin(&drawn, SERIES_CHART_POINTS, &count);
+    memset(shown, 0, (total + 1) * sizeof(*shown));
+    for (size_t i = 0; i < count; i++)
+        shown[kept[i]] = true;
+    for (size_t i = 0; i < total; i++) {
+        const bool other =
+            i && all->levels[steps[i].level].mark != all->levels[steps[i - 1].level].mark;
+        if (!is_change(linked, &next, steps[i].at) && !other && i + 1 < total)
+            continue;
+        shown[i] = true;
+        shown[i ? i - 1 : 0] = true;
+    }
+    free(kept);
+    return shown;
+}
+
+// In the arena; what is needed for it, in `scratch`.
+static struct linked_levels drawn_of(const struct linked_levels *all,
+                                     const struct linked_history *linked, struct arena *arena,
+                                     struct arena *scratch)
+{
+    const bool *shown = drawn_steps(linked, all, scratch);
+    struct linked_levels drawn = {.total = all->total};
+    for (size_t i = 0; i < all->step_count; i++)
+        drawn.step_count += shown[i];
+    drawn.level_count = drawn.step_count;
+    drawn.steps = arena_alloc(arena, (drawn.step_count + 1) * sizeof(*drawn.steps));
+    drawn.levels = arena_alloc(arena, (drawn.step_count + 1) * sizeof(*drawn.levels));
+    for (size_t i = 0, count = 0; i < all->step_count; i++) {
+        if (!shown[i])
+            continue;
+        drawn.levels[count] = all->levels[all->steps[i].level];
+        drawn.steps[count] = (struct linked_step){all->steps[i].at, count};
+        count++;
+    }
+    return drawn;
+}
+
+// The level of every code.
+static int history_levels(struct linked_levels *out, const struct history_set *set,
+                          const struct series_history *s, struct store *store, struct arena *arena,
+                          struct error *err)
+{
+    const struct series_entry *e = s->series;
+    const struct series series = {e->kernel, &e->problem, e->device_uuid};
+    struct linked_history linked;
+    *out = (struct linked_levels){0};
+    return s->linked.level_count == 0
+               ? 0
+               : history_links(&linked, out, store, &set->places, &series, NULL, arena, arena, err);
+}
+
+int history_drawn_levels(struct linked_levels *out, const struct history_set *set, size_t index,
+                         struct store *store, struct arena *arena, struct error *err)
+{
+    const struct series_history *s = &set->series[index];
+    struct linked_levels all;
+    *out = set->levels[index];
+    if (out->step_count)
+        return 0;
+    if (history_levels(&all, set, s, store, arena, err))
+        return -1;
+    *out = drawn_of(&all, &s->linked, arena, arena);
+    return 0;
+}
+
+static int keep_levels(struct linked_levels *out, const struct linked_levels *levels,
+                       struct loader *l, const struct series_history *s, struct arena *scratch,
+                       struct error *err)
+{
+    const enum levels_wanted wanted = l->all->wanted->levels;
+    *out = (struct linked_levels){0};
+    if (wanted == LEVELS_DRAWN && levels->step_count)
+        *out = drawn_of(levels, &s->linked, &l->found, scratch);
+    if (wanted != LEVELS_ALL || !history_selects(l->all->wanted, s->series))
+        return 0;
+    if (levels->level_count == 0)
+        return history_levels(out, l->all->set, s, l->store, &l->found, err);
+    *out = *levels;
+    out->levels = arena_copy(&l->found, out->levels, out->level_count * sizeof(*out->levels));
+    out->steps = arena_copy(&l->found, out->steps, out->step_count * sizeof(*out->steps));
+    return 0;
+}
+
+// ---- one series ----
+
 // Forgets what lives in `scratch`.
 static void forget(struct series_history *stored)
 {
@@ -1240,6 +1352,7 @@ static int load_one(struct loader *l, size_t index, struct error *err)
     struct series_history *s = &set->series[index];
     struct history_options options = history_defaults;
     struct history_kept kept = {0};
+    struct linked_levels levels = {0};
     struct arena scratch = {0};
     bool found = false;
     int status = 0;
@@ -1255,7 +1368,9 @@ static int load_one(struct loader *l, size_t index, struct error *err)
     if (status == 0 && !found)
         status = judge(s, &kept, l, entry, &options, &scratch, err);
     if (status == 0 && !wanted->toolchain) // links are the history of the default's codes
-        status = load_links(s, l, entry, &scratch, err);
+        status = load_links(s, &levels, l, entry, &scratch, err);
+    if (status == 0 && set->levels)
+        status = keep_levels(&set->levels[index], &levels, l, s, &scratch, err);
     if (status == 0 && !wanted->toolchain)
         status = load_alone(s, l, &scratch, err);
     if (status == 0) {
@@ -1330,21 +1445,6 @@ static int loading_series(struct loading *all, struct error *err)
 
 // ---- which series ----
 
-int history_levels(struct linked_levels *out, const struct history_set *set, size_t index,
-                   struct store *store, struct arena *arena, struct error *err)
-{
-    const struct series_history *s = &set->series[index];
-    const struct series_entry *e = s->series;
-    const struct series series = {e->kernel, &e->problem, e->device_uuid};
-    struct linked_history linked;
-    *out = (struct linked_levels){0};
-    return s->linked.level_count == 0
-               ? 0
-               : history_links(&linked, out, store, &set->places, &series, NULL, arena, arena, err);
-}
-
-// ---- all ----
-
 static void keep_wanted(struct history_set *set, const struct history_wanted *wanted)
 {
     size_t count = 0;
@@ -1354,6 +1454,8 @@ static void keep_wanted(struct history_set *set, const struct history_wanted *wa
             continue;
         if (set->judgements)
             set->judgements[count] = set->judgements[i];
+        if (set->levels)
+            set->levels[count] = set->levels[i];
         set->series[count++] = set->series[i];
     }
     set->count = count;
@@ -1392,6 +1494,8 @@ static int load_all(struct loading *l, const char *epochs_path, struct error *er
     set->common = arena_alloc(&set->arena, (set->known + 1) * sizeof(*set->common));
     if (l->wanted->keeps)
         set->judgements = arena_alloc(&set->arena, (set->known + 1) * sizeof(*set->judgements));
+    if (l->wanted->levels != LEVELS_NONE)
+        set->levels = arena_alloc(&set->arena, (set->known + 1) * sizeof(*set->levels));
     if (loading_series(l, err))
         return -1;
     history_attribute(set->series, set->count);
@@ -1399,12 +1503,6 @@ static int load_all(struct loading *l, const char *epochs_path, struct error *er
         history_devices(set->series, set->count, l->store, &set->arena, err))
         return -1;
     keep_wanted(set, l->wanted);
-    if (l->wanted->levels)
-        set->levels = arena_alloc(&set->arena, (set->count + 1) * sizeof(*set->levels));
-    for (size_t i = 0; set->levels && i < set->count; i++) {
-        if (history_levels(&set->levels[i], set, i, l->store, &set->arena, err))
-            return -1;
-    }
     return 0;
 }
 

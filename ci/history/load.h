@@ -17,6 +17,12 @@
 #include "reports/report.h"
 #include "runner/git/repository.h"
 
+enum levels_wanted {
+    LEVELS_NONE,
+    LEVELS_DRAWN, // of series with new links, what a chart shows; history_drawn_levels() has others
+    LEVELS_ALL,   // of every code
+};
+
 struct history_wanted {
     const char *kernel, *problem, *device; // glob patterns; NULL: all
     bool comparisons;                      // also the heads of gates, bisections and studies
@@ -28,7 +34,7 @@ struct history_wanted {
     // written (it is full, or busy for long), a message goes to standard error and the work goes
     // on.
     bool keeps;
-    bool levels; // the level of every code is wanted, too
+    enum levels_wanted levels;
     // Accepted changes are placed on the line of first parents of this repository
     // (ci/settings/epochs.h). NULL: they count from the commits that they name.
     const struct repository *repository;
@@ -56,9 +62,11 @@ int history_load(struct history_set *out, struct store *store, const struct hist
 
 void history_free(struct history_set *set);
 
-// Computes the level of every code of one series.
-int history_levels(struct linked_levels *out, const struct history_set *set, size_t index,
-                   struct store *store, struct arena *arena, struct error *err);
+// Computes the levels of one series as a chart shows them: not more than it shows of points, with
+// the extremes of each stretch, both sides of a change, the places where levels get another mark,
+// and the newest. Marks are numbered as they are among all levels.
+int history_drawn_levels(struct linked_levels *out, const struct history_set *set, size_t index,
+                         struct store *store, struct arena *arena, struct error *err);
 
 // Reads the confirmed changes of a series that are kept, as far as they lie among the points shown.
 // They are what `history` and the site last reported. None when nothing is kept. In the arena.

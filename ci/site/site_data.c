@@ -453,64 +453,19 @@ static const char *why(const struct history_change *c)
     return strcmp(name, cause_name(site_cause(c->attribution))) == 0 ? NULL : name;
 }
 
-// Steps and changes are both in order of commits; *next is the change that is looked for.
-static bool is_change(const struct linked_history *linked, size_t *next,
-                      const struct commit_place *at)
-{
-    const struct linked_change *changes = linked->changes;
-    while (*next < linked->change_count && changes[*next].at.time_s < at->time_s)
-        ++*next;
-    return *next < linked->change_count && strcmp(changes[*next].at.id, at->id) == 0;
-}
-
-// Chooses the steps that are shown, no more than points are. Of each stretch these are the
-// extremes. Always shown are both sides of a change, the places where levels get another mark,
-// and the newest.
-static bool *shown_steps(const struct linked_history *linked, const struct linked_levels *all,
-                         struct arena *arena)
-{
-    const struct linked_step *steps = all->steps;
-    const size_t total = all->step_count;
-    bool *shown = arena_alloc(arena, (total + 1) * sizeof(*shown));
-    struct history drawn = {.points = arena_alloc(arena, (total + 1) * sizeof(*drawn.points)),
-                            .count = total};
-    size_t next = 0, count;
-    for (size_t i = 0; i < total; i++)
-        drawn.points[i].time_ns = exp(all->levels[steps[i].level].level.value);
-    size_t *kept = series_thin(&drawn, SERIES_CHART_POINTS, &count);
-    memset(shown, 0, (total + 1) * sizeof(*shown));
-    for (size_t i = 0; i < count; i++)
-        shown[kept[i]] = true;
-    for (size_t i = 0; i < total; i++) {
-        const bool other =
-            i && all->levels[steps[i].level].mark != all->levels[steps[i - 1].level].mark;
-        if (!is_change(linked, &next, steps[i].at) && !other && i + 1 < total)
-            continue;
-        shown[i] = true;
-        shown[i ? i - 1 : 0] = true;
-    }
-    free(kept);
-    return shown;
-}
-
 static void fill_levels(struct site_detail *out, const struct linked_history *linked,
-                        const struct linked_levels *all, struct arena *arena)
+                        const struct linked_levels *drawn, struct arena *arena)
 {
-    struct site_level *levels = arena_alloc(arena, all->step_count * sizeof(*levels));
-    const bool *shown = shown_steps(linked, all, arena);
-    size_t count = 0;
-    for (size_t i = 0; i < all->step_count; i++) {
-        const struct commit_place *at = all->steps[i].at;
-        const struct linked_level *l = &all->levels[all->steps[i].level];
-        if (!shown[i])
-            continue;
-        levels[count] =
-            (struct site_level){.time_s = at->time_s, .level = l->level, .mark = l->mark};
-        memcpy(levels[count++].commit, at->id, sizeof(levels->commit));
+    struct site_level *levels = arena_alloc(arena, drawn->step_count * sizeof(*levels));
+    for (size_t i = 0; i < drawn->step_count; i++) {
+        const struct commit_place *at = drawn->steps[i].at;
+        const struct linked_level *l = &drawn->levels[drawn->steps[i].level];
+        levels[i] = (struct site_level){.time_s = at->time_s, .level = l->level, .mark = l->mark};
+        memcpy(levels[i].commit, at->id, sizeof(levels->commit));
     }
     out->linked = (struct site_levels){.levels = levels,
-                                       .count = count,
-                                       .total = all->step_count,
+                                       .count = drawn->step_count,
+                                       .total = drawn->total,
                                        .links = linked->links,
                                        .loops = linked->loops,
                                        .misclosure = linked->misclosure,
@@ -710,7 +665,7 @@ int site_detail_load(struct site_detail *out, size_t index, void *context, struc
                      ? history_kept_chart(&points, &count, reading->store, e, &data->set.points,
                                           &data->set.judgements[index], arena, err)
                      : read_points(&points, &count, reading, s, arena, err);
-    if (status || history_levels(&levels, &data->set, index, reading->store, arena, err) ||
+    if (status || history_drawn_levels(&levels, &data->set, index, reading->store, arena, err) ||
         store_find_result(&result, &found, reading->store, s->newest.run_id, &series, arena, err))
         return -1;
     fill_points(&detail, points, count, arena);
@@ -1059,7 +1014,7 @@ static int load_series(struct site_data *out, const char *epochs_path,
                        const struct repository *repository, bool keeps, struct error *err)
 {
     const struct history_wanted wanted = {
-        .points = out->points, .keeps = keeps, .repository = repository};
+        .points = out->points, .keeps = keeps, .levels = LEVELS_DRAWN, .repository = repository};
     if (history_load(&out->set, out->store, &wanted, epochs_path, err))
         return -1;
     return accuracy_history_load(&out->accuracy, out->store, &wanted, ACCURACY_SHOWN, err);

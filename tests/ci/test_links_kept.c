@@ -65,13 +65,14 @@ static struct kept_links said(struct open_store *f, const struct run *run, const
                               bool *fresh)
 {
     struct kept_links out;
+    struct linked_levels levels;
     struct commit_places places = {0};
     struct error err;
     const struct series series = series_of(run);
     assert_ok(store_commit_places(&places, f->store, &f->arena, &err), &err);
-    assert_ok(
-        history_links_kept(&out, fresh, f->store, &places, &series, accepted, &f->arena, &err),
-        &err);
+    assert_ok(history_links_kept(&out, &levels, fresh, f->store, &places, &series, accepted,
+                                 &f->arena, &f->arena, &err),
+              &err);
     return out;
 }
 
@@ -226,6 +227,7 @@ TEST(a_link_of_a_commit_that_is_not_known_yet_is_not_passed_over)
     struct open_store *f = *state;
     struct run run;
     struct kept_links early;
+    struct linked_levels levels;
     struct commit_places before = {0};
     struct error err;
     bool fresh;
@@ -234,7 +236,8 @@ TEST(a_link_of_a_commit_that_is_not_known_yet_is_not_passed_over)
     assert_ok(store_commit_places(&before, f->store, &f->arena, &err), &err);
     add_link(f->store, &run, CODES, 1);
     add_link(f->store, &run, 7, 3);
-    assert_ok(history_links_kept(&early, &fresh, f->store, &before, &series, NULL, &f->arena, &err),
+    assert_ok(history_links_kept(&early, &levels, &fresh, f->store, &before, &series, NULL,
+                                 &f->arena, &f->arena, &err),
               &err);
     keep(f, &run, &early);
     const struct kept_links late = said(f, &run, NULL, &fresh);

@@ -91,3 +91,34 @@ TEST(long_history_shows_its_extremes_and_its_changes)
     assert_int_equal(l->levels[l->count - 1].time_s, 1600000000 + CODES - 1);
     site_data_free(&data);
 }
+
+// The first look goes through the links and keeps their levels; the second finds them judged, and
+// works levels out for the page.
+TEST(levels_are_the_same_where_links_were_gone_through_and_where_they_were_judged_before)
+{
+    struct open_store *f = *state;
+    struct site_detail details[2];
+    struct site_data looks[2] = {0};
+    struct error err;
+    fill(f);
+    for (size_t i = 0; i < 2; i++) {
+        size_t index = 0;
+        assert_ok(site_data_load(&looks[i], f->store, NULL, NULL, NULL, 0, true, &err), &err);
+        while (looks[i].set.series[index].linked.level_count == 0)
+            index++;
+        assert_int_equal(looks[i].set.levels[index].step_count > 0, i == 0);
+        assert_ok(site_detail_load(&details[i], index, looks[i].site.context, &f->arena, &err),
+                  &err);
+    }
+    const struct site_levels *a = &details[0].linked, *b = &details[1].linked;
+    assert_int_equal(a->count, b->count);
+    assert_int_equal(a->total, CODES);
+    assert_int_equal(b->total, CODES);
+    for (size_t i = 0; i < a->count; i++) {
+        assert_string_equal(a->levels[i].commit, b->levels[i].commit);
+        assert_memory_equal(&a->levels[i].level, &b->levels[i].level, sizeof(a->levels[i].level));
+        assert_int_equal(a->levels[i].mark, b->levels[i].mark);
+    }
+    for (size_t i = 0; i < 2; i++)
+        site_data_free(&looks[i]);
+}
