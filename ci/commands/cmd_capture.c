@@ -568,13 +568,12 @@ static bool is_built_here(const char *program)
     return built;
 }
 
-// How a commit builds the program, as a person does it here. NULL: it needs no build, or nothing
-// here says how.
-static const char *build_of(const struct arguments *a, struct arena *arena)
+// How a person builds the program here. NULL: nothing says how.
+static const char *says_how(const struct arguments *a, struct arena *arena)
 {
     static const char *const makefiles[] = {"GNUmakefile", "makefile", "Makefile"};
     const char *program = a->options.words.items[0];
-    if (a->build || !is_built_here(program))
+    if (a->build)
         return a->build;
     for (size_t i = 0; i < ARRAY_COUNT(makefiles); i++) {
         if (access(makefiles[i], F_OK) == 0)
@@ -588,6 +587,39 @@ static const char *build_of(const struct arguments *a, struct arena *arena)
                             "cmake --build '%.*s' -j $PLUMB_JOBS",
                             folder, program, folder, program);
     return NULL;
+}
+
+// How a commit builds the program. NULL: it needs no build, or nothing here says how.
+static const char *build_of(const struct arguments *a, struct arena *arena)
+{
+    return is_built_here(a->options.words.items[0]) ? says_how(a, arena) : a->build;
+}
+
+// A program that is not there is told before it would be run. One of the user's own may be there
+// once it is built.
+static int refuse_absent(const struct arguments *a, struct error *err)
+{
+    struct arena arena = {0};
+    struct stat status;
+    const char *program = a->options.words.items[0], *path = getenv("PATH");
+    int result = 0;
+    bool found = false;
+    for (const char *from = path ? path : ""; !strchr(program, '/') && *from && !found;) {
+        const size_t length = strcspn(from, ":");
+        found = access(arena_printf(&arena, "%.*s/%s", (int)length, from, program), X_OK) == 0;
+        from += length + (from[length] == ':');
+    }
+    const char *how = strchr(program, '/') ? says_how(a, &arena) : NULL;
+    if (!strchr(program, '/') && !found)
+        result = error_set(err, "%.200s: program not found; is it installed and in PATH?", program);
+    else if (!found && stat(program, &status) && errno == ENOENT)
+        result = error_set(err, "%.200s: there is no such program; build it first%s%.200s%s",
+                           program, how ? ", here by `" : "", how ? how : "", how ? "`" : "");
+    else if (!found && (access(program, X_OK) || S_ISDIR(status.st_mode)))
+        result = error_set(err, "%.200s: it cannot be run; name the program that runs it first",
+                           program);
+    arena_free(&arena);
+    return result;
 }
 
 // A value of the policy.
@@ -813,6 +845,8 @@ static int capture(enum conclusion *out, const struct arguments *a, struct conte
         return error_set(
             err, "%s: there is no such library: this plumb was built without CUPTI's headers",
             library);
+    if (refuse_absent(a, err))
+        return -1;
     if ((a->output && repository_refuse_brought(a->output, BROUGHT_LINKS, err)) ||
         (a->write && repository_refuse_brought(POLICY_PATH, BROUGHT_LINKS, err)))
         return -1;

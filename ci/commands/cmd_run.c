@@ -203,7 +203,7 @@ static int load_known(struct run *last, struct stored_runs *runs, struct context
         }
     }
     if (found && record.state != MEASURED_OK)
-        conclude_unbuilt(last, record.detail);
+        conclude_unbuilt(last, NULL, record.detail);
     return 0;
 }
 

@@ -308,6 +308,18 @@ static void add_series(struct built *built, struct policy *policy,
     learn_problem(policy, capture, &made->problem);
 }
 
+// Read as FP32, two elements of a narrower type are one number, of which the second is hardly seen.
+static void tell_untold(struct context *context, const char *capture)
+{
+    if (!context->untold)
+        progress_note(&context->progress,
+                      "capture %s: nothing says of what type its results are, so its tolerance is "
+                      "of FP32, and could hide elements of another: `problem = rows=1:bf16` in its "
+                      "section names one",
+                      capture);
+    context->untold = true;
+}
+
 // A capture that was not taken leaves the commit unbuildable, as a library that cannot be loaded.
 static int add_captures(struct built *built, struct context *context, struct arena *arena,
                         struct error *err)
@@ -330,8 +342,11 @@ static int add_captures(struct built *built, struct context *context, struct are
             built->detail = arena_printf(arena, "capture %s: %s", capture->name, why.text);
         if (status)
             built->state = MEASURED_UNBUILDABLE;
-        for (size_t n = 0; status == 0 && n < count; n++)
+        for (size_t n = 0; status == 0 && n < count; n++) {
             add_series(built, policy, capture, &made[n], arena);
+            if (made[n].untold)
+                tell_untold(context, capture->name);
+        }
     }
     return 0;
 }

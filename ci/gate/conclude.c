@@ -224,18 +224,21 @@ void conclude_run(struct run *run, const struct policy_gate *gate, const char *a
         conclude(run, CONCLUDE_OK, "OK", NULL, away);
 }
 
-void conclude_unbuilt(struct run *run, const char *detail)
+void conclude_unbuilt(struct run *run, const char *recaptured, const char *detail)
 {
-    const char *too = "";
+    const char *too = "", *why = "";
     // Where the base does not build either, that is not the change's doing.
     const bool both = run->unbuilt[ROLE_BASE].reason != NULL;
     if (both)
         too = arena_printf(&run->arena, ", nor does its base %.12s", run->base.id);
+    if (both && recaptured)
+        why = arena_printf(&run->arena, "%s captures by another command by now, merge it; ",
+                           recaptured);
     run->conclusion = both ? CONCLUDE_FAILED : CONCLUDE_BROKEN;
     const size_t length = strcspn(detail, "\n");
     run->headline =
-        within_words(run, arena_printf(&run->arena, "%s: commit %.12s does not build%s: %.*s",
-                                       both ? "NOT BUILT" : "BROKEN", run->head.id, too,
+        within_words(run, arena_printf(&run->arena, "%s: %scommit %.12s does not build%s: %.*s",
+                                       both ? "NOT BUILT" : "BROKEN", why, run->head.id, too,
                                        (int)(length < 300 ? length : 300), detail));
 }
 
@@ -438,7 +441,7 @@ int run_leave(struct run *run, struct context *context, const struct built *head
     drop_unsupported(run);
     conclude_run(run, &context->policy.gate, away_text(run, context));
     if (head->state != MEASURED_OK)
-        conclude_unbuilt(run, head->detail);
+        conclude_unbuilt(run, context->recaptured, head->detail);
     if (joined && joined->missing[0])
         conclude_incomplete(run, joined->missing, joined->parts);
     if (unjudged && run->conclusion == CONCLUDE_OK)

@@ -25,8 +25,8 @@ void conclude_run(struct run *run, const struct policy_gate *gate, const char *a
 
 // Concludes a run whose head does not build, and which therefore has no series. `detail` is one
 // line that says why. If the base does not build either, the headline says that, because then the
-// change is not to blame.
-void conclude_unbuilt(struct run *run, const char *detail);
+// change is not to blame. recaptured: the context's, or NULL; it is told then, too.
+void conclude_unbuilt(struct run *run, const char *recaptured, const char *detail);
 
 // Concludes a gate some of whose parts are missing (`missing` is the list of their numbers). It is
 // undecided, unless the other parts found something broken.

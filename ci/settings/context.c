@@ -294,6 +294,19 @@ static bool builds_alike(const struct policy *ours, const struct policy *trusted
            same_names(a->without, a->without_count, b->without, b->without_count);
 }
 
+// The newest command counts (policy_confine()), and older commits may not have what it runs.
+static bool captures_alike(const struct policy *ours, const struct policy *trusted)
+{
+    for (size_t i = 0; i < ours->capture_count; i++) {
+        for (size_t j = 0; j < trusted->capture_count; j++) {
+            const struct policy_capture *a = &ours->captures[i], *b = &trusted->captures[j];
+            if (strcmp(a->name, b->name) == 0 && strcmp(a->command, b->command) != 0)
+                return false;
+        }
+    }
+    return true;
+}
+
 // Tells what of the policy does not count, and puts it into the run, so that every report says
 // whose policy judged. A first policy in which nothing is ignored is only named there.
 static void tell_joined(struct context *context, const struct repository_trust *trust, bool known,
@@ -382,6 +395,8 @@ static int confine(struct context *context, const char *commit, struct error *er
     if (same)
         return 0;
     context->foreign = !is_accepted(context, commit, &trust);
+    if (known && !captures_alike(&context->policy, &context->trusted))
+        context->recaptured = trust.branch;
     if (policy_confine(&changed, &context->policy, known ? &context->trusted : NULL, err))
         return -1;
     context->first = !known && !changed;

@@ -92,6 +92,8 @@ struct context {
     bool nobodys;          // no trusted branch is known, so nothing is built or measured by
                            // `policy`
     const char *otherwise; // a trusted branch whose policy builds differently; NULL: none
+    const char *recaptured; // one whose policy captures by other commands, which count; NULL: none
+    bool untold;            // that a tolerance is of a type that nobody names was said
     struct store *store;
     struct sandbox sandbox;
     enum sandbox_mode asked;      // the mode that the policy or --sandbox asked for

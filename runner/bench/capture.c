@@ -417,15 +417,20 @@ static double tolerance_of(enum dtype type)
                                                     : 0x1p-16;
 }
 
+// Whether nothing has said of what problem and type it is.
+static bool is_untold(const struct problem *problem)
+{
+    struct problem unnamed;
+    struct error none;
+    return problem_parse(&unnamed, "capture=1", &none) == 0 && problem_equal(problem, &unnamed);
+}
+
 // Finds the problem of the record: its range's, or the series'. 1: there is neither.
 static int settle_problem(struct record *record, const struct capture_series *series, size_t shapes,
                           struct error *err)
 {
-    struct problem unnamed;
-    if (problem_parse(&unnamed, "capture=1", err))
-        return -1;
     record->problem = problem_in(&record->problem, REGIME_COLD);
-    if (!problem_equal(&record->problem, &unnamed))
+    if (!is_untold(&record->problem))
         return 0;
     if (!series->problem) {
         infer_type(record);
@@ -528,6 +533,7 @@ static int make_series(struct capture_made *out, const char *folder, const char 
         text_copy(record.kernel, sizeof(record.kernel), out->name);
         record.tolerance =
             series->tolerance < 0 ? tolerance_of(record.problem.out) : series->tolerance;
+        out->untold = record.tolerance > 0 && is_untold(&record.problem);
         record.note[0] = '\0';
         find_code(out->code, &record, &arena);
         find_traits(&out->traits, &record, &arena);

@@ -57,6 +57,7 @@ struct capture_made {
     char code[OBJECT_ID_TEXT];
     struct problem problem; // the problem that the range's name gives, or the series' problem
     struct traits traits;
+    bool untold; // it has a tolerance, and nothing says of what type its results are: FP32 is taken
 };
 // Writes a record for each shape that was taken. A code id covers the images and the launches, but
 // not where their buffers lay. 0: done; 1: there is no such record, or `err` says what else is
