@@ -105,13 +105,15 @@ static int remove_at(struct removal *removal, int at, const char *name, int dept
         return 0;
     if (errno != ENOTEMPTY && errno != EEXIST && errno != EACCES)
         return -1;
-    const int denied = fchmodat(at, name, 0700, 0); // a folder that is moved is written to
-    (void)denied;                                   // then moving it fails, and says why
+    const int why = errno, denied = fchmodat(at, name, 0700, 0); // what is moved is written to
+    (void)denied; // then moving it fails, and says why
     if (depth > DEPTH_MAX)
         return move_up(removal, at, name);
     DIR *directory = open_directory(at, name);
-    if (!directory)
+    if (!directory) {
+        errno = errno == ENOTDIR ? why : errno; // a file in another's folder
         return -1;
+    }
     const bool outermost = removal->top < 0;
     size_t moved;
     int result, failure;

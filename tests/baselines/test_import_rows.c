@@ -384,6 +384,9 @@ static const struct {
      "{\"name\":\"g/8/8/8\",\"real_time\":430},{\"name\":\"g/8/8/8_mean\",\"real_time\":420},"
      "{\"name\":\"g/8/8/8_stddev\",\"real_time\":10}]}",
      NULL, NULL, NULL, "g 8x8x8:fp32-fp32:tn google-benchmark 410 x2\n"},
+    // A name that ends as an aggregate's, alone, is a benchmark's own.
+    {"{\"context\":{},\"benchmarks\":[{\"name\":\"layer_mean\",\"real_time\":420}]}", "8x8x8:fp32",
+     NULL, NULL, "layer_mean 8x8x8:fp32-fp32:tn google-benchmark 420 x1\n"},
     // A mean where there is no median; of what is neither, one row is left out.
     {"{\"context\":{},\"benchmarks\":[{\"name\":\"g/8/8/8_mean\",\"run_name\":\"g/8/8/8\","
      "\"run_type\":\"aggregate\",\"aggregate_name\":\"mean\",\"real_time\":42},"

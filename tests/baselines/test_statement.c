@@ -58,6 +58,18 @@ const char *sqlite3_errmsg(sqlite3 *db)
     return failed ? reason : text(db);
 }
 
+static bool opens_none;
+
+int sqlite3_open_v2(const char *path, sqlite3 **db, int flags, const char *system)
+{
+    static int (*open_it)(const char *, sqlite3 **, int, const char *);
+    if (!open_it)
+        *(void **)&open_it = sqlite_own("sqlite3_open_v2");
+    const int code = open_it(path, db, flags, system);
+    failed = opens_none;
+    return opens_none ? SQLITE_IOERR : code;
+}
+
 static struct run run;
 static struct problem problem;
 static struct build_kernel kernel;
@@ -502,6 +514,21 @@ TEST(a_statement_that_cannot_be_prepared_says_why)
     assert_int_equal(sqlite3_exec(f->store->db, "DROP TABLE metrics", NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(store_metric_values(&values, &found, f->store, &f->arena, &err), -1);
     assert_non_null(strstr(err.text, "no such table"));
+}
+
+TEST(a_store_that_sqlite_does_not_open_says_why)
+{
+    struct open_store *f = *state;
+    const enum store_mode modes[] = {STORE_READ, STORE_WRITE};
+    opens_none = true;
+    for (size_t i = 0; i < ARRAY_COUNT(modes); i++) {
+        struct store *store = NULL;
+        struct error err;
+        assert_int_equal(store_open(&store, f->path, modes[i], &err), -1);
+        assert_null(store);
+        assert_non_null(strstr(err.text, "cannot be opened (the disk of this test)"));
+    }
+    opens_none = failed = false;
 }
 
 // What another connection sees of changes that were committed.

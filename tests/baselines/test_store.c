@@ -257,6 +257,7 @@ TEST(profile_keeps_calibrated_figures_with_source)
     for (size_t i = 0; i < ARRAY_COUNT(senseless); i++) {
         gpu.dram_bytes_s.value = senseless[i];
         assert_int_equal(store_save_profile(f->store, &device, &gpu, &err), -1);
+        assert_non_null(strstr(err.text, "profile host: calibrated dram_bytes_s is "));
         assert_non_null(strstr(err.text, "; not stored"));
     }
     assert_ok(store_load_profile(&loaded, &found, f->store, "host-1", &f->arena, &err), &err);
@@ -287,6 +288,25 @@ TEST(batch_is_all_or_nothing)
     assert_int_equal(report.counts.runs, 1);
     assert_int_equal(report.counts.measurements, 2);
     run_free(&run);
+}
+
+TEST(a_measurement_of_a_commit_that_the_run_does_not_name_is_refused)
+{
+    struct open_store *f = *state;
+    static const char *const says[] = {"name the run's base commit", "name the run's head commit"};
+    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
+        struct error err = {0};
+        struct run run;
+        make_run(&run, RUN_GATE, 1 + (unsigned)role, 1, 5);
+        (role == ROLE_BASE ? run.base.id : run.head.id)[0] = '\0';
+        int status = store_begin_run(f->store, &run, &err);
+        if (status == 0)
+            status = store_save_result(f->store, &run, &run.results[0], &err);
+        assert_int_equal(status, -1);
+        if (!strstr(err.text, says[role]))
+            fail_msg("%s: %s", says[role], err.text);
+        run_free(&run);
+    }
 }
 
 TEST(senseless_samples_are_refused)

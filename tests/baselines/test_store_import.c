@@ -190,20 +190,28 @@ TEST(known_run_is_not_added_to)
 TEST(names_and_times_out_of_range_are_refused)
 {
     struct open_store *f = *state;
-    static const char *const tables[] = {
-        "commit,kernel,problem,time_ns\naaaaaaa,a\tb,1x1x1,5\n",
-        "commit,kernel,problem,time_ns\naaaaaaa,\x1b[2J,1x1x1,5\n",
-        "commit,kernel,problem,time_ns\naaaaaaa,\xff,1x1x1,5\n",
-        "commit,kernel,problem,time_ns\naaaaaaa,\xc2\x85,1x1x1,5\n",
-        "commit,kernel,problem,time_ns,device\naaaaaaa,k,1x1x1,5,\x07\n",
-        "commit,kernel,problem,time_ns,commit_s\naaaaaaa,k,1x1x1,5,253402300800\n",
-        "commit,kernel,problem,time_ns,started_s\naaaaaaa,k,1x1x1,5,9223372036854775807\n",
+#define LETTERS_64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+    static const struct {
+        const char *text, *column;
+    } tables[] = {
+        {"commit,kernel,problem,time_ns\naaaaaaa,a\tb,1x1x1,5\n", "kernel"},
+        {"commit,kernel,problem,time_ns\naaaaaaa,\x1b[2J,1x1x1,5\n", "kernel"},
+        {"commit,kernel,problem,time_ns\naaaaaaa,\xff,1x1x1,5\n", ""}, // no text at all
+        {"commit,kernel,problem,time_ns\naaaaaaa,\xc2\x85,1x1x1,5\n", "kernel"},
+        {"commit,kernel,problem,time_ns,device\naaaaaaa,k,1x1x1,5,\x07\n", "device: a name"},
+        {"commit,kernel,problem,time_ns,device\naaaaaaa,k,1x1x1,5," LETTERS_64 LETTERS_64 LETTERS_64
+             LETTERS_64 "\n",
+         "device: a name of at most 255 bytes"},
+        {"commit,kernel,problem,time_ns,commit_s\naaaaaaa,k,1x1x1,5,253402300800\n", "commit_s"},
+        {"commit,kernel,problem,time_ns,started_s\naaaaaaa,k,1x1x1,5,9223372036854775807\n",
+         "started_s"},
     };
     for (size_t i = 0; i < ARRAY_COUNT(tables); i++) {
         struct error err = {0};
-        if (import_text(f->store, tables[i], strlen(tables[i]), "csv", NULL, &err) == 0)
+        if (import_text(f->store, tables[i].text, strlen(tables[i].text), "csv", NULL, &err) == 0)
             fail_msg("table %zu was accepted", i);
-        assert_int_equal(strncmp(err.text, "file:2: ", 8), 0);
+        if (strncmp(err.text, "file:2: ", 8) != 0 || !strstr(err.text, tables[i].column))
+            fail_msg("table %zu: \"%s\" of %s", i, err.text, tables[i].column);
         assert_int_equal(sound_counts(f->store).runs, 0);
     }
 }

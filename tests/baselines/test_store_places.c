@@ -173,6 +173,29 @@ static void put_mark(const char *mark, int age_s)
     assert_int_equal(utimensat(AT_FDCWD, mark, times, 0), 0);
 }
 
+// Whoever joins says so: else another machine would take the store of one that only reads for long.
+TEST(who_joins_its_machine_makes_its_mark_new)
+{
+    struct open_store *f = *state;
+    struct store *first, *second;
+    struct stat before, after;
+    struct error err;
+    char *path = xprintf("%s/joined.db", f->folder), *mark = xprintf("%s-machine", path);
+    const struct timespec old[2] = {{.tv_sec = time(NULL) - 600}, {.tv_sec = time(NULL) - 600}};
+    file_system = 0x65735546;
+    assert_ok(store_open(&first, path, STORE_WRITE, &err), &err);
+    assert_int_equal(utimensat(AT_FDCWD, mark, old, 0), 0);
+    assert_int_equal(stat(mark, &before), 0);
+    assert_ok(store_open(&second, path, STORE_WRITE, &err), &err);
+    assert_int_equal(stat(mark, &after), 0);
+    assert_true(after.st_mtime > before.st_mtime + 300);
+    store_close(second);
+    store_close(first);
+    file_system = 0;
+    free(mark);
+    free(path);
+}
+
 TEST(another_machine_is_waited_for_and_then_refused_or_followed)
 {
     struct open_store *f = *state;

@@ -94,6 +94,17 @@ TEST(a_kill_from_outside_is_nobodys_fault)
     assert_int_equal(played_times(p, "open once-pairs"), 2);
 }
 
+// What was taken before stays.
+TEST(a_kill_from_outside_costs_no_pairs)
+{
+    struct played *p = *state;
+    played_all(p, (const char *const[]){"once-close", NULL});
+    const struct duet *d = &p->items[0];
+    played_whole(d, VERDICT_SAME);
+    assert_int_equal(d->base_samples.items[0].process, 0);
+    assert_int_equal(d->base_samples.items[d->base_samples.count - 1].process, 1);
+}
+
 // A neighbour's fault on one GPU ends all contexts of it; a kernel's own comes again.
 TEST(a_fault_that_does_not_come_again_alone_is_nobodys)
 {

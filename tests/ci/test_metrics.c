@@ -172,6 +172,38 @@ static void free_sides(struct sides *s)
     run_free(&s->run);
 }
 
+static void make_two(const char *name, uint32_t first, uint32_t second)
+{
+    static unsigned char fat[32768];
+    const uint32_t registers[] = {first, second};
+    const char *const names[] = {"one", "two"};
+    size_t used = 0;
+    for (size_t i = 0; i < 2; i++) {
+        struct cubin_plan plan = library_usual_cubin;
+        struct cubin cubin;
+        plan.kernel = names[i];
+        plan.registers = registers[i];
+        cubin_make(&cubin, &plan);
+        used += fatbin_make(fat + used, 2, cubin.bytes, cubin.used);
+    }
+    library_make(name, fat, used);
+}
+
+TEST(of_several_functions_the_largest_figure_counts)
+{
+    struct sides s;
+    make_two("base", 40, 64);
+    make_two("head", 40, 72);
+    make_sides(&s, "registers", "cuda");
+    assert_int_equal(find(&s)->kind, VERDICT_SLOWER);
+    assert_true(s.run.metrics[0].base == 64 && s.run.metrics[0].head == 72);
+    free_sides(&s);
+    make_two("head", 64, 40); // in another order
+    make_sides(&s, "registers", "cuda");
+    assert_int_equal(find(&s)->kind, VERDICT_SAME);
+    free_sides(&s);
+}
+
 TEST(what_the_cubin_says_is_held_to_the_base)
 {
     struct cubin_plan base = library_usual_cubin, head = library_usual_cubin;

@@ -559,6 +559,28 @@ TEST(hostile_lines_are_refused)
     free(text.bytes);
 }
 
+// What is wrong is said, and not what a reader that goes on finds next.
+TEST(a_record_without_a_version_is_told_so)
+{
+    static const struct {
+        const char *head, *says;
+    } cases[] = {
+        {"record\tkernel=k\tproblem=" PLAIN "\tworkspace=0\n", "no version"},
+        {VERSION("five", PLAIN), "version=five is not in"},
+        {VERSION("-1", PLAIN), "version=-1 is not in"},
+        {VERSION("999", PLAIN), "a record of version 999, this plumb reads 1 to"},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct record record;
+        struct error err = {""};
+        char *text = xprintf("%send\n", cases[i].head);
+        assert_int_equal(record_parse(&record, text, strlen(text), &arena, &err), -1);
+        if (!strstr(err.text, cases[i].says))
+            fail_msg("%s: %s", cases[i].head, err.text);
+        free(text);
+    }
+}
+
 TEST(every_cut_and_every_flipped_byte_is_survived)
 {
     const struct record record = whole_record();

@@ -49,6 +49,7 @@ TEST(values_that_only_come_together_are_one)
     assert_int_equal(left_of("..........#.....................|######"), 2);
     assert_int_equal(left_of("...........|######|............"), 3);
     assert_int_equal(left_of("################|................"), 2);
+    assert_int_equal(left_of("#################|................."), 2); // longer than a visit
 }
 
 // Of a stretch inside there are more than two places: three values there are rarer at an end.

@@ -93,6 +93,84 @@ TEST(markdown_tells_the_verdict_first)
     buffer_free(&out);
 }
 
+// Which of two texts stands first in the page.
+static void comes_before(const char *page, const char *first, const char *second)
+{
+    const char *a = strstr(page, first), *b = strstr(page, second);
+    if (!a || !b || a > b)
+        fail_msg("%s does not stand before %s", first, second);
+}
+
+TEST(what_is_worse_beside_time_stands_above_what_is_the_same)
+{
+    struct run run = helper_run();
+    struct metric_result metrics[] = {
+        {"size", "bytes", "first.so", "", "B", 10, 10, 0.1, 1, .kind = VERDICT_SAME},
+        {"size", "bytes", "second.so", "", "B", 10, 20, 0.1, 1, .kind = VERDICT_SLOWER},
+        {"size", "bytes", "third.so", "", "B", 10, 10, 0.1, 1, .kind = VERDICT_SAME}};
+    for (size_t i = 0; i < ARRAY_COUNT(metrics); i++)
+        metrics[i].sentence = "";
+    run.metrics = metrics;
+    run.metric_count = ARRAY_COUNT(metrics);
+    struct buffer out = helper_report("html", run);
+    comes_before(out.bytes, "second.so", "first.so");
+    comes_before(out.bytes, "first.so", "third.so");
+    buffer_free(&out);
+}
+
+// The text of the first cell of that label behind `from`.
+static void cell_says(const char *from, const char *label, const char *says)
+{
+    char *wanted = xprintf("data-label=\"%s\"", label);
+    const char *at = strstr(from, wanted), *end = at ? strstr(at, "</td>") : NULL;
+    if (!end || !memmem(at, (size_t)(end - at), says, strlen(says)))
+        fail_msg("no %s in %.300s", says, at ? at : wanted);
+    free(wanted);
+}
+
+TEST(what_has_no_time_says_why_in_place_of_how_much)
+{
+    struct run run = helper_run();
+    size_t broken = 0;
+    while (run.results[broken].verdict.kind != VERDICT_BROKEN)
+        broken++;
+    run.results[0] = run.results[broken];
+    run.results[0].head.state = MEASURED_TIMEOUT;
+    run.count = 1;
+    struct buffer out = helper_report("html", run);
+    cell_says(out.bytes, "how much", ">timeout");
+    buffer_free(&out);
+}
+
+TEST(each_figure_of_a_study_stands_in_its_row)
+{
+    static struct study_result study = {.kind = STUDY_SLOWER,
+                                        .kernel = "studied",
+                                        .gates = 41,
+                                        .slower = 32,
+                                        .faster = 3,
+                                        .same = 2,
+                                        .undecided = 1,
+                                        .broken = 4,
+                                        .time_ns = 5000,
+                                        .log_ratio = 0.02,
+                                        .pair_sd = 0.03,
+                                        .detectable = 0.04,
+                                        .gpu_s = 12.34};
+    static const char *const cells[][2] = {{"gates", "41"}, {"slower", "32"},  {"faster", "3"},
+                                           {"same", "2"},   {"broken", "4"},   {"undecided", "1"},
+                                           {"base", "5"},   {"GPU s", "12.34"}};
+    struct run run = helper_run();
+    run.studies = &study;
+    run.study_count = 1;
+    struct buffer out = helper_report("html", run);
+    const char *row = strstr(out.bytes, "What the study found");
+    assert_non_null(row);
+    for (size_t i = 0; i < ARRAY_COUNT(cells); i++)
+        cell_says(row, cells[i][0], cells[i][1]);
+    buffer_free(&out);
+}
+
 // What 95 of 100 lie within, wherever a prediction is: in words as a factor.
 TEST(reports_say_the_band_of_a_prediction)
 {

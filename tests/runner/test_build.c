@@ -176,6 +176,7 @@ TEST(a_program_that_is_missing_is_asked_for_again)
         bool kept;
     } cases[] = {{"plumb-no-such-program", false},
                  {"plumb-no-such-program || exit 1", false},
+                 {"exit 127", false}, // it says no word
                  {"echo 'make: *** [Makefile:2: a.o] Error 127' && exit 2", false},
                  {"echo \"a.c:1: fatal error: 'x.h' file not found\" && exit 1", true},
                  {"cp /usr/lib/os-release \"$PLUMB_OUT/a.so\"; plumb-no-such-program", true}};

@@ -142,6 +142,16 @@ TEST(a_day_later_what_is_old_goes_by_itself)
     assert_int_equal(utimensat(AT_FDCWD, stamp, old, 0), 0);
     build_tidy(f->builder.cache);
     assert_int_equal(access(build.directory, F_OK), -1);
+    // A clock that went back: or nobody would look for a long time.
+    const struct timespec later[2] = {{.tv_sec = time(NULL) + 1000000},
+                                      {.tv_sec = time(NULL) + 1000000}};
+    struct stat looked;
+    assert_int_equal(utimensat(AT_FDCWD, stamp, later, 0), 0);
+    build_tidy(f->builder.cache);
+    assert_int_equal(stat(stamp, &looked), 0);
+    assert_true(looked.st_mtime < later[0].tv_sec - 1000);
+    build_tidy("/no/such/cache"); // nothing is there to be tidied
+    assert_int_equal(access("/no/such", F_OK), -1);
     free(state_file);
     free(stamp);
 }

@@ -7,7 +7,9 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 TEST(remove_does_not_follow_links_and_opens_closed_folders)
@@ -25,6 +27,68 @@ TEST(remove_does_not_follow_links_and_opens_closed_folders)
     helper_discard(directory);
     free(command);
     free(tree);
+    free(directory);
+}
+
+// A user who is not root must be let into his own folders first, and not into another's.
+static int remove_as_nobody(const char *directory)
+{
+    enum { NOBODY = 65534 };
+    struct error err;
+    char *own = xprintf("%s/own", directory), *foreign = xprintf("%s/foreign", directory);
+    char *make = xprintf("mkdir -p '%s/a/b' && touch '%s/a/b/c' && chmod 000 '%s/a/b' && "
+                         "chmod 555 '%s/a' '%s'",
+                         own, own, own, own, own);
+    int code = 0;
+    if (setgid(NOBODY) || setuid(NOBODY))
+        code = 77;
+    else if (system(make) != 0)
+        code = 1;
+    else if (files_remove(own, &err) || access(own, F_OK) == 0)
+        code = 2;
+    else if (files_remove(foreign, &err) == 0)
+        code = 3;
+    else if (!strstr(err.text, "foreign: cannot remove: Permission denied"))
+        code = 4;
+    free(make);
+    free(foreign);
+    free(own);
+    return code;
+}
+
+TEST(remove_is_for_folders_of_ones_own)
+{
+    char *directory = helper_directory();
+    char *command = xprintf(
+        "cd '%s' && chmod 777 . && mkdir -p foreign/kept && touch foreign/kept/x", directory);
+    int status;
+    assert_int_equal(system(command), 0);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(remove_as_nobody(directory));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_true(helper_exists(directory, "foreign/kept/x"));
+    helper_discard(directory);
+    free(command);
+    free(directory);
+    if (WEXITSTATUS(status) == 77)
+        skip_without("root", "this user cannot become another one");
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+TEST(a_size_is_of_all_that_is_there)
+{
+    char *directory = helper_directory();
+    char *command =
+        xprintf("cd '%s' && mkdir a && head -c 100000 /dev/zero >a/b && ln -s a c", directory);
+    char *none = xprintf("%s/none", directory);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(files_size(none), 0);
+    assert_true(files_size(directory) >= 100000 && files_size(directory) < 200000);
+    helper_discard(directory);
+    free(none);
+    free(command);
     free(directory);
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Driving the bench child: how it starts, what it lists, what it passes on.
+#include "model/wire.h"
 #include "runner/bench/measure.h"
 #include "tests/helpers/helper_fake_bench.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>
@@ -39,6 +41,12 @@ TEST(start_without_a_program_or_a_device_says_so)
     plan.program = "/no/such/bench";
     assert_int_equal(bench_start(&bench, &plan, &err), -1);
     assert_non_null(strstr(err.text, "/no/such/bench: there is no bench program"));
+    plan.program = xprintf("%s/no-program", f->directory);
+    helper_write_text(plan.program, "#!/bin/sh\n"); // which nobody may run
+    assert_int_equal(chmod(plan.program, 0644), 0);
+    assert_int_equal(bench_start(&bench, &plan, &err), -1);
+    assert_non_null(strstr(err.text, "/no-program: cannot be run: it may not be, or its"));
+    free((char *)(uintptr_t)plan.program);
     plan = f->plan;
     plan.kind = "cuda";
     plan.index = 7;
@@ -101,6 +109,43 @@ TEST(start_works_in_the_sandbox)
     bench_stop(bench);
     f->plan.sandbox = &f->sandbox;
     f->plan.read_only_count = 0;
+}
+
+// Each folder that is named, and not the first alone.
+TEST(all_folders_are_seen_in_the_sandbox)
+{
+    struct fake_bench *f = *state;
+    struct sandbox sandbox;
+    struct error err;
+    assert_int_equal(sandbox_probe(&sandbox, SANDBOX_AUTO, &err), 0);
+    if (!sandbox.active) {
+        skip_without("sandbox", sandbox.reason);
+    }
+    char *folders[3], *script;
+    for (size_t i = 0; i < ARRAY_COUNT(folders); i++) {
+        folders[i] = xprintf("%s/seen-%zu", f->directory, i);
+        assert_int_equal(mkdir(folders[i], 0777), 0);
+    }
+    script = xprintf("#!/bin/sh\nfor f in '%s' '%s' '%s'; do [ -d \"$f\" ] || exit 3; done\n"
+                     "printf 'hello\\twire=%d\\ndevice\\tkind=host\\tuuid=x\\tname=n\\n'\n"
+                     "exec cat >/dev/null\n",
+                     folders[0], folders[1], folders[2], WIRE_VERSION);
+    struct bench_plan plan = f->plan;
+    struct bench *bench;
+    char *program = xprintf("%s/looks", f->directory);
+    helper_write_text(program, script);
+    assert_int_equal(chmod(program, 0755), 0);
+    plan.program = program;
+    plan.sandbox = &sandbox;
+    plan.read_only = (const char *const *)folders;
+    plan.read_only_count = ARRAY_COUNT(folders);
+    if (bench_start(&bench, &plan, &err))
+        fail_msg("%s", err.text);
+    bench_stop(bench);
+    free(program);
+    free(script);
+    for (size_t i = 0; i < ARRAY_COUNT(folders); i++)
+        free(folders[i]);
 }
 
 static struct bench_outcome list(struct bench *bench, struct bench_kernel_list *out,

@@ -17,8 +17,10 @@ static const char command[] = "cp \"$PLUMB_OVERLAY/deep/made.txt\" \"$PLUMB_OUT/
 static char *folder_with(const char *text)
 {
     char *folder = helper_directory(), *deep = xprintf("%s/deep", folder);
-    char *path = xprintf("%s/made.txt", deep);
+    char *path = xprintf("%s/made.txt", deep), *empty = xprintf("%s/empty", folder);
     mkdir(deep, 0777);
+    mkdir(empty, 0777);
+    free(empty);
     helper_write_text(path, text);
     free(path);
     free(deep);

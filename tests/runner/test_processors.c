@@ -6,9 +6,13 @@
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
+#include <dlfcn.h>
+#include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -161,4 +165,51 @@ TEST(what_computes_has_all_where_nobody_or_everybody_measures)
     may_use("7,15");
     assert_aside("7,15", false);
     processors_give_back(&theirs);
+}
+
+static bool kernel_is_silent;
+
+int sched_getaffinity(pid_t of, size_t size, cpu_set_t *set)
+{
+    static int (*own)(pid_t, size_t, cpu_set_t *);
+    if (!own)
+        *(void **)&own = dlsym(RTLD_NEXT, "sched_getaffinity");
+    errno = EINVAL;
+    return kernel_is_silent ? -1 : own(of, size, set);
+}
+
+// As where there are more processors than a set holds.
+TEST(where_the_kernel_does_not_say_which_are_ours_nothing_is_taken)
+{
+    const struct processors_site any = {.scope = "plumb-test-silent"};
+    struct processors none;
+    struct error why = {""};
+    cpu_set_t aside;
+    size_t taken = 5;
+    kernel_is_silent = true;
+    assert_false(processors_take(&none, &any, NULL, &why));
+    assert_int_equal(none.held, 0);
+    assert_non_null(strstr(why.text, "which processors are ours is not known: Invalid argument"));
+    assert_int_equal(processors_cores(&taken, &any), 0);
+    assert_int_equal(taken, 0);
+    assert_false(processors_aside(&aside, &any));
+    assert_int_equal(CPU_COUNT(&aside), 0);
+    kernel_is_silent = false;
+}
+
+// Who starts plumb may have closed its standard input, and the name's descriptor is 0 then.
+TEST(without_standard_input_a_core_is_taken_too)
+{
+    struct processors first, second;
+    may_use("0-15");
+    const int input = dup(STDIN_FILENO);
+    close(STDIN_FILENO);
+    assert_taken(&first, NULL, "7,15");
+    assert_taken(&second, NULL, "6,14");
+    processors_give_back(&first);
+    processors_give_back(&second);
+    if (input >= 0) {
+        assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+        close(input);
+    }
 }
