@@ -46,7 +46,16 @@ static const double level_bridge = 1e-7; // redundancy of a link in no loop, but
 // Four sums at once, in the same order on every processor: no other result where it has vectors.
 typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
 
-static double dot(const double *a, const double *b, size_t n)
+// The loops that call these are compiled a second time for processors whose vectors hold all four:
+// 10,000 codes are levelled in 42 ms in place of 71 (on one thread of a core whose other is busy).
+#define PRODUCT static inline __attribute__((always_inline))
+#ifdef __x86_64__
+#define OF_PRODUCTS __attribute__((target_clones("avx2", "default")))
+#else
+#define OF_PRODUCTS
+#endif
+
+PRODUCT double dot(const double *a, const double *b, size_t n)
 {
     four sums = {0};
     double rest = 0;
@@ -58,7 +67,7 @@ static double dot(const double *a, const double *b, size_t n)
     return (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest;
 }
 
-static void add_times(double *to, const double *from, double times, size_t n)
+PRODUCT void add_times(double *to, const double *from, double times, size_t n)
 {
     size_t i = 0;
     for (; i + 4 <= n; i += 4)
@@ -172,7 +181,7 @@ static void fill_row(struct levels *levels, size_t p)
     }
 }
 
-static void factor_row(struct level_factor *f, size_t p)
+PRODUCT void factor_row(struct level_factor *f, size_t p)
 {
     const size_t begin = f->begin[p];
     double *row = row_of(f, f->value, p);
@@ -187,7 +196,7 @@ static void factor_row(struct level_factor *f, size_t p)
 }
 
 // Fills and factors the rows from one on, and the right hand side with them.
-static void level_factor_rows(struct levels *levels, size_t from)
+OF_PRODUCTS static void level_factor_rows(struct levels *levels, size_t from)
 {
     for (size_t p = from; p < levels->codes; p++) {
         fill_row(levels, p);
@@ -229,7 +238,7 @@ struct column {
 };
 
 // Row k's part, in its columns from..to-1, which are not right of its diagonal.
-static void add_range(struct column *c, size_t k, size_t from, size_t to)
+PRODUCT void add_range(struct column *c, size_t k, size_t from, size_t to)
 {
     if (from >= to)
         return;
@@ -246,7 +255,7 @@ static void take_row(struct column *c, size_t k, size_t i)
     c->l[k] = row_of(c->f, c->f->value, k)[i];
 }
 
-static void invert_column(struct column *c, size_t i)
+OF_PRODUCTS static void invert_column(struct column *c, size_t i)
 {
     const struct level_factor *f = c->f;
     const size_t near = i < c->plain ? c->last[i] + 1 : i + 1;
