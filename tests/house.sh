@@ -14,6 +14,7 @@
 #      caller in another room is no reason to merge.
 #   6. recordings beyond what tests replay and pages cite
 #   7. a tag of a struct, an enumeration or a union that two files define: a name is of one thing
+#   8. headers that include each other in a circle, directly or through others
 set -eu
 cd "$1"
 rooms="ci runner model kernels baselines reports"
@@ -175,6 +176,36 @@ BEGIN {
 
 doors() { awk "$doors" $(sources $rooms tests); }
 
+# Each file with each header that it includes, named from the root or beside the file.
+includes='
+FNR == 1 { there[FILENAME] = 1 }
+/^#include "/ {
+    split($0, parts, "\"")
+    from[++count] = FILENAME
+    name[count] = parts[2]
+}
+END {
+    for (i = 1; i <= count; i++) {
+        beside = from[i]
+        sub(/[^\/]*$/, "", beside)
+        header = name[i] in there ? name[i] : beside name[i]
+        if (header in there)
+            print from[i], header == from[i] ? "itself" : header
+        if (header == from[i])
+            print "itself", from[i]
+    }
+}'
+
+judge_includes() {
+    awk "$includes" $(sources $rooms tests) | tsort 2>&1 >/dev/null | awk '
+    /^tsort: -: input contains a loop/ { next }
+    !seen[$2]++ { files = files " " $2 }
+    END {
+        if (files != "")
+            print "tests/house.sh: files include each other in a circle:" files
+    }'
+}
+
 # Doors that are left, and never more: a change that adds one takes another away, and one that takes
 # some away lowers the number. The header is kernels/device/nvml.h, by which CUDA C++ calls C.
 one_user=1 one_caller=239 circles=0
@@ -207,7 +238,8 @@ judge_doors() {
 shared_tags=2
 judge_tags() {
     awk -v most=$shared_tags '
-    /^(static |const |typedef )*(struct|enum|union) [a-z_0-9]+ [{]/ {
+    /^(static |const |typedef )*(struct|enum|union) [a-z_0-9]+ [{]/ ||
+    (FILENAME ~ /[.][ch]$/ && /^ +(struct|enum|union) [a-z_0-9]+ [{]/) {
         match($0, /(struct|enum|union) [a-z_0-9]+/)
         split(substr($0, RSTART, RLENGTH), words, " ")
         if (words[2] !~ /^(arguments|reference|form_reference)$/ && !((words[2], FILENAME) in seen)) {
@@ -248,6 +280,7 @@ found=$(
     awk "$calls" $(sources $rooms tests)
     doors | judge_doors
     judge_tags
+    judge_includes
     awk -v words="$words" "$spelling" $(sources $rooms)
     awk -v words="$header_words" "$spelling" $(sources $rooms | grep '\.h$')
 )

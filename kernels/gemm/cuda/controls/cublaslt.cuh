@@ -27,7 +27,7 @@ constexpr int algorithms_max = 32;
 
 // What launch() needs of one problem. Kept between prepare() and launch(): the one state a module
 // has, since the library's descriptors cannot be made within a launch without changing its time.
-struct choice {
+struct library_call {
     struct plumb_problem problem;
     cublasLtMatmulDesc_t operation;
     cublasLtMatrixLayout_t first, second, out;
@@ -37,7 +37,7 @@ struct choice {
 
 struct cublaslt_state {
     cublasLtHandle_t handle;
-    struct choice choices[64];
+    struct library_call choices[64];
     unsigned next;
 };
 
@@ -76,7 +76,7 @@ static int make_layout(cublasLtMatrixLayout_t *out, cudaDataType_t type, int64_t
     return code;
 }
 
-static int make_operation(struct choice *c, bool fast)
+static int make_operation(struct library_call *c, bool fast)
 {
     const struct plumb_problem *p = &c->problem;
     const cublasOperation_t none = CUBLAS_OP_N, transposed = CUBLAS_OP_T;
@@ -107,7 +107,7 @@ static int make_operation(struct choice *c, bool fast)
     return code ? code : make_layout(&c->out, out, p->n, p->m, p->batch);
 }
 
-static void free_choice(struct choice *c)
+static void free_choice(struct library_call *c)
 {
     if (c->operation)
         cublasLtMatmulDescDestroy(c->operation);
@@ -120,7 +120,7 @@ static void free_choice(struct choice *c)
     *c = {};
 }
 
-static int run(const struct cublaslt_state *s, const struct choice *c,
+static int run(const struct cublaslt_state *s, const struct library_call *c,
                const struct plumb_args *args, cudaStream_t stream)
 {
     const float one = 1, zero = 0;
@@ -130,7 +130,7 @@ static int run(const struct cublaslt_state *s, const struct choice *c,
 }
 
 static int ask_heuristics(cublasLtMatmulHeuristicResult_t *results, int *count, int most,
-                          const struct cublaslt_state *s, const struct choice *c,
+                          const struct cublaslt_state *s, const struct library_call *c,
                           const struct plumb_args *args)
 {
     cublasLtMatmulPreference_t preference = nullptr;
@@ -148,7 +148,7 @@ static int ask_heuristics(cublasLtMatmulHeuristicResult_t *results, int *count, 
 }
 
 // The library's first operand is our B.
-static int point_to_scales(struct choice *c, const void *of_a, const void *of_b)
+static int point_to_scales(struct library_call *c, const void *of_a, const void *of_b)
 {
     const int code = cublasLtMatmulDescSetAttribute(
         c->operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &of_b, sizeof(of_b));
@@ -157,13 +157,14 @@ static int point_to_scales(struct choice *c, const void *of_a, const void *of_b)
                                                  &of_a, sizeof(of_a));
 }
 
-static int set_scales(struct choice *c, const struct plumb_args *args)
+static int set_scales(struct library_call *c, const struct plumb_args *args)
 {
     return args->scale_a && args->scale_b ? point_to_scales(c, args->scale_a, args->scale_b) : 0;
 }
 
 // Of each row of A and 128 of K, and of each 128 x 128 of B.
-[[maybe_unused]] static int set_block_scales(struct choice *c, const void *of_a, const void *of_b)
+[[maybe_unused]] static int set_block_scales(struct library_call *c, const void *of_a,
+                                             const void *of_b)
 {
     const int32_t blocks = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
     const int32_t vectors = CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
@@ -177,9 +178,9 @@ static int set_scales(struct choice *c, const struct plumb_args *args)
 
 constexpr double trial_us = 1e6; // of the device's time
 
-static struct choice *find_choice(struct cublaslt_state *s, const struct plumb_problem *p)
+static struct library_call *find_choice(struct cublaslt_state *s, const struct plumb_problem *p)
 {
-    for (struct choice &choice : s->choices) {
+    for (struct library_call &choice : s->choices) {
         if (choice.ready && memcmp(&choice.problem, p, sizeof(*p)) == 0)
             return &choice;
     }
@@ -188,7 +189,7 @@ static struct choice *find_choice(struct cublaslt_state *s, const struct plumb_p
 
 // Tries them all, in the regime of the problem. Sets *best to the fastest's index, which is the
 // choice.
-static int choose_of(int *best, const struct cublaslt_state *s, struct choice *c,
+static int choose_of(int *best, const struct cublaslt_state *s, struct library_call *c,
                      const cublasLtMatmulHeuristicResult_t *results, int count,
                      const struct plumb_args *args, cudaStream_t stream)
 {
@@ -204,8 +205,8 @@ static int choose_of(int *best, const struct cublaslt_state *s, struct choice *c
     return code;
 }
 
-static int choose(const struct cublaslt_state *s, struct choice *c, const struct plumb_args *args,
-                  cudaStream_t stream)
+static int choose(const struct cublaslt_state *s, struct library_call *c,
+                  const struct plumb_args *args, cudaStream_t stream)
 {
     cublasLtMatmulHeuristicResult_t results[algorithms_max];
     int count = 0, best;
@@ -236,7 +237,7 @@ static void write_note(char *note, size_t size, const cublasLtMatmulAlgo_t *a)
 }
 
 // 0 when the pin is of this version and its algorithm does this problem here.
-static int read_pin(const struct cublaslt_state *s, struct choice *c, const char *pin)
+static int read_pin(const struct cublaslt_state *s, struct library_call *c, const char *pin)
 {
     size_t version = 0;
     const char *data = strstr(pin, " data ");
@@ -256,9 +257,10 @@ static int read_pin(const struct cublaslt_state *s, struct choice *c, const char
 }
 
 // Tells the library what a problem is: operation, layouts, scales.
-typedef int describer(struct choice *, const struct plumb_args *);
+typedef int describer(struct library_call *, const struct plumb_args *);
 
-template <bool fast> static int describe_plain(struct choice *c, const struct plumb_args *args)
+template <bool fast>
+static int describe_plain(struct library_call *c, const struct plumb_args *args)
 {
     const int code = make_operation(c, fast);
     return code ? code : set_scales(c, args);
@@ -268,8 +270,8 @@ static int cublaslt_prepare(struct cublaslt_state *s, describer *describe,
                             const struct plumb_args *args, void *stream, const char *pin,
                             char *note, size_t note_size)
 {
-    struct choice fresh = {};
-    struct choice *slot = find_choice(s, &args->problem);
+    struct library_call fresh = {};
+    struct library_call *slot = find_choice(s, &args->problem);
     int code = s->handle ? 0 : cublasLtCreate(&s->handle);
     fresh.problem = args->problem;
     if (!code)
@@ -292,7 +294,7 @@ static int cublaslt_prepare(struct cublaslt_state *s, describer *describe,
 
 static int cublaslt_launch(struct cublaslt_state *s, const struct plumb_args *args, void *stream)
 {
-    struct choice *choice = find_choice(s, &args->problem);
+    struct library_call *choice = find_choice(s, &args->problem);
     if (!choice)
         return -1; // not prepared
     const int code = set_scales(choice, args);

@@ -123,8 +123,9 @@ static struct {
     cudaStream_t streams[branches_most]; // of branches but the first, which has the caller's
     cudaEvent_t events[branches_most];
     struct known_groups groups;
-    struct choice choices[control_groups_most]; // by group; of equal groups the first one's counts
-    int chosen[control_groups_most];            // that one, or -1 where a group has no rows
+    struct library_call
+        choices[control_groups_most]; // by group; of equal groups the first one's counts
+    int chosen[control_groups_most];  // that one, or -1 where a group has no rows
     int branches;
     graph_keeper graphs;
 } state;
@@ -158,7 +159,7 @@ static struct plumb_args product(const struct plumb_form_args *args, int g, int 
 }
 
 // Tells the operation where group g's block scales lie, if there are any.
-static int set_group_scales(struct choice *c, int g, const struct plumb_form_args *args)
+static int set_group_scales(struct library_call *c, int g, const struct plumb_form_args *args)
 {
     const struct plumb_form *f = &args->form;
     const int64_t blocks = is_scaled(args) ? scale_blocks(f) : 0;
@@ -186,7 +187,7 @@ static int queue(const struct plumb_form_args *args, int branches, cudaStream_t 
             continue;
         const int branch = count++ % branches;
         const struct plumb_args one = product(args, g, branch);
-        struct choice *c = &state.choices[state.chosen[g]];
+        struct library_call *c = &state.choices[state.chosen[g]];
         code = set_group_scales(c, g, args);
         if (!code)
             code = run(&library, c, &one, branch ? state.streams[branch] : stream);
@@ -215,7 +216,7 @@ static int make_streams()
 
 static int forget()
 {
-    for (struct choice &choice : state.choices)
+    for (struct library_call &choice : state.choices)
         free_choice(&choice);
     return state.graphs.begin();
 }
@@ -226,7 +227,7 @@ static int choose_for(int *index, int g, int wanted, const struct plumb_form_arg
 {
     cublasLtMatmulHeuristicResult_t results[algorithms_max];
     const struct plumb_args one = product(args, g, 0);
-    struct choice *c = &state.choices[g];
+    struct library_call *c = &state.choices[g];
     struct cublaslt_state library = {};
     int count = 0;
     library.handle = state.handle;

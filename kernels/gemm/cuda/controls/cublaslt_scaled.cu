@@ -10,7 +10,7 @@
 
 static struct cublaslt_state state;
 
-static int describe(struct choice *c, const struct plumb_args *args)
+static int describe(struct library_call *c, const struct plumb_args *args)
 {
     const int code = make_operation(c, false);
     return code ? code : set_block_scales(c, args->scale_a, args->scale_b);
