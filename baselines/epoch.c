@@ -40,16 +40,16 @@ struct epoch_parser {
     int line;
     struct arena *arena;
     struct error *err;
-    struct epoch epoch;             // the block being read,
-    struct epoch_decision decision; // as one or the other
-    unsigned seen;                  // bits by enum epoch_key
+    struct epoch epoch;             // the block being read is either an epoch
+    struct epoch_decision decision; // or a decision
+    unsigned seen;                  // one bit for each enum epoch_key
     struct epoch *epochs;
     struct epoch_decision *decisions;
     size_t count, room, decision_count, decision_room;
 };
 
-// Days since 1970-01-01 of a civil date: years are counted from March, so that the leap day is the
-// last of its year, in eras of 400 years of 146097 days.
+// Days from 1970-01-01 to a date of the civil calendar. Years are counted from March, so that the
+// leap day is the last day of its year. An era is 400 years, 146097 days.
 static int64_t days_of(int64_t year, int64_t month, int64_t day)
 {
     if (month <= 2)
@@ -92,7 +92,7 @@ static bool parse_date(int64_t *out, const char *text)
     int year = digits(text, 4), month = digits(text + 5, 2), day = digits(text + 8, 2), y, m, d;
     int64_t days = days_of(year, month, day);
     date_of(days, &y, &m, &d);
-    if (year < 1970 || y != year || m != month || d != day) // 2026-02-30
+    if (year < 1970 || y != year || m != month || d != day) // such as 2026-02-30
         return false;
     *out = days * 86400;
     return true;
@@ -104,7 +104,7 @@ static bool is_object_id(const char *text)
     return length >= 7 && length < OBJECT_ID_TEXT && strspn(text, "0123456789abcdef") == length;
 }
 
-// Three words, one space between: what epoch_format() writes.
+// Whether a text has three words with one space between them, as epoch_format() writes them.
 static bool is_series(const char *text)
 {
     int spaces = 0;
@@ -349,10 +349,10 @@ int epoch_decision_format(char **out, const struct epoch_decision *decision, str
     return 0;
 }
 
-// ---- which epoch a series falls under, and whether a list has one already ----
+// ---- which epoch covers a series, and whether a list has an epoch already ----
 
-// '*' any run, '?' any one byte. The last star is where to go on after a mismatch, which keeps it
-// quadratic for any pattern.
+// Matches a pattern: '*' stands for any run of bytes, '?' for one byte. After a mismatch, matching
+// goes on at the last star, which keeps the time quadratic for any pattern.
 static bool wildcard(const char *pattern, size_t length, const char *text)
 {
     size_t p = 0, t = 0, star = SIZE_MAX, star_text = 0;

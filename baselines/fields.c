@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is stored, by its tables of fields: bound to statements, read from rows and from JSON. A row
-// and a file are checked as if a stranger had written them.
+// Binds what is stored to statements, and reads it from rows and from JSON, by the tables of
+// fields. Rows and files are checked as if a stranger had written them.
 #include "baselines/fields.h"
 
 #include "baselines/pack.h"
@@ -88,14 +88,14 @@ int fields_run(struct store *store, enum statement which, const struct cell *key
                : statement_run(store, err, which, cells, count);
 }
 
-// ---- rows and JSON into the struct ----
+// ---- from rows and JSON into the struct ----
 
 static bool in_range(const struct stored_field *field, double value)
 {
     return isnan(value) || (value >= field->range.low && value <= field->range.high);
 }
 
-// NaN: not known. False: out of range.
+// Sets a number; NaN: not known. False: it is out of range.
 static bool set_number(void *thing, const struct stored_field *field, double value)
 {
     void *at = (char *)thing + field->offset;
@@ -125,8 +125,8 @@ static bool set_number(void *thing, const struct stored_field *field, double val
     }
 }
 
-// `text` NULL: it is missing. `later`: the field is newer than the thing, so that what is older
-// lacks it, and a word is then the first one.
+// Sets a text; NULL: it is missing. `later`: the field is newer than the thing. An older thing
+// lacks it, and a word then becomes the first one.
 static bool set_text(void *thing, const struct stored_field *field, const char *text, bool later)
 {
     void *at = (char *)thing + field->offset;
@@ -214,7 +214,7 @@ static bool read_seed(uint64_t *out, const char *text)
     return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
 }
 
-// Whether a member that is there has the type that the field wants. What is null counts as missing.
+// Reads a member. False: it exists and does not have the field's type. null counts as missing.
 static bool read_field(void *thing, const struct stored_field *field, const struct node *node,
                        bool later, struct arena *arena)
 {
@@ -329,15 +329,15 @@ int fields_version(void)
     return newest;
 }
 
-// ---- ranges: what names, times and sizes from elsewhere may be ----
+// ---- ranges: the names, times and sizes that are accepted from elsewhere ----
 //
-// One table says which column holds what, beside the ranges of the fields; NULL is in range where
-// the schema allows it. Conclusions have no range: errors, evidence and the ends of intervals may
-// be infinite.
+// One table says what each column holds; the tables of fields give the ranges. NULL is in range
+// where the schema allows it. Conclusions have no range: errors, evidence and the ends of intervals
+// may be infinite.
 
 enum { DEVICE_TEXT = 256 };
 
-// Width of the UTF-8 character at `at`, 0 when it is none or a control character.
+// Length of the UTF-8 character at `at`, 0 when it is malformed or a control character.
 static size_t character(const unsigned char *at)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -377,11 +377,11 @@ bool range_is_time(int64_t time_s)
 }
 
 enum rule {
-    A_KERNEL,   // its name
-    A_DEVICE,   // its id or name
+    A_KERNEL,   // a kernel's name
+    A_DEVICE,   // a device's id or name
     A_WORD,     // an object id, or one of this program's own words; may be empty
-    A_UID,      // of a run
-    A_PROBLEM,  // that problem_parse() reads
+    A_UID,      // a run's uid
+    A_PROBLEM,  // a problem that problem_parse() accepts
     A_TIME,     // seconds since 1970
     A_DURATION, // nanoseconds above 0
     A_CLOCK,    // Hz
@@ -437,7 +437,7 @@ static bool is_problem(const char *text)
 static bool text_fits(enum rule rule, const char *text, size_t bytes)
 {
     if (!text || strlen(text) != bytes)
-        return false; // damaged, or a NUL within
+        return false; // it is damaged, or contains a NUL
     switch (rule) {
     case A_KERNEL:
         return range_is_name(text, KERNEL_NAME_TEXT);
@@ -488,7 +488,7 @@ static int check_row(sqlite3_stmt *row, const struct ranged_column *of, size_t c
     return 0;
 }
 
-// Columns of one table.
+// Checks the columns of one table.
 static int check_table(struct store *store, const char *schema, const struct ranged_column *of,
                        size_t count, struct error *err)
 {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON from outside (RFC 8259). A text is copied once, and its strings are unescaped and ended
-// where they stand, so that a value costs one node and no memory of its own; what a document may
-// hold is bounded by that. Elements that nobody needs (struct node_sieve) give their nodes back at
-// once.
+// Parses JSON from outside (RFC 8259). The text is copied once. Strings are unescaped and ended in
+// that copy, so a value costs one node and no other memory; this bounds the memory of a document.
+// The nodes of elements that nobody needs (struct node_sieve) are reused at once.
 #include "baselines/fields.h"
 
 #include "model/base.h"
@@ -15,25 +14,26 @@
 
 enum { CHUNK = 128, NODES_MOST = 2000000, SORTED_FROM = 16 };
 
-// A file of 64 MiB is read in 256 MiB whatever it holds: twice its text, and nodes with what sorts
-// their names.
+// With these limits a file of 64 MiB takes at most 256 MiB: twice its text, and the nodes with the
+// memory to sort their names.
 enum { TEXT_USUAL = 64 << 20, NODES_BYTES = 72 << 20, NODE_BYTES = sizeof(struct node) + 16 };
 
-// Nodes, in chunks that are used again.
+// Nodes, in blocks that are reused.
 struct pool {
     struct node **chunks;
     size_t made, room;
-    size_t used, most; // nodes
+    size_t used, most; // numbers of nodes
 };
 
 struct json_reader {
-    char *begin, *at, *end; // of the copy; a NUL stands at its end
-    char *number_end;       // where a number ends once what stands there has been read, or NULL
-    const char *wrong;      // what is; NULL: nothing yet
+    char *begin, *at, *end; // pointers into the copy; a NUL stands at its end
+    char *number_end;       // where the last number ends, once the byte there has been read; else
+                            // NULL
+    const char *wrong;      // what is wrong; NULL: nothing so far
     struct arena *arena;
     struct pool pool;
     const struct node_sieve *sieve;
-    bool lenient; // what is wrong with one value costs that value alone
+    bool lenient; // a fault in one value costs only that value
 };
 
 static int wrong(struct json_reader *r, const char *what)
@@ -57,7 +57,8 @@ static struct node *new_node(struct json_reader *r)
     return node;
 }
 
-// A number has no byte of its own to end in: it takes the one behind it.
+// Moves past a byte. The NUL that ends a number replaces the byte after it, once that byte was
+// read.
 static void step(struct json_reader *r)
 {
     r->at++;
@@ -110,8 +111,7 @@ static char *put_utf8(char *to, uint32_t c)
     return to;
 }
 
-// Puts '?' in the place of a character that a string cannot hold, where the file may be read with
-// faults.
+// Puts '?' in place of a byte that a string cannot hold, if faults are allowed.
 static int spoil(struct json_reader *r, char **to, const char *what)
 {
     if (!r->lenient)
@@ -120,7 +120,7 @@ static int spoil(struct json_reader *r, char **to, const char *what)
     return 0;
 }
 
-// Reads the four digits behind "\u", and of a surrogate those of the second one too.
+// Reads the four digits after "\u", and for a surrogate also those of the second one.
 static int read_unicode(struct json_reader *r, char **to)
 {
     uint32_t c, low;
@@ -155,7 +155,7 @@ static int read_escape(struct json_reader *r, char **to)
     return 0;
 }
 
-// Unescapes towards the front: what is written is never longer than what was read.
+// Reads a string and unescapes it in place: the result is never longer than the source.
 static int read_string(const char **out, struct json_reader *r)
 {
     if (!take(r, '"'))
@@ -200,8 +200,8 @@ static size_t digits(const char *at)
     return strspn(at, "0123456789");
 }
 
-// Without an exponent it stays as it is written, less the zeros that end its fraction. `text` ends
-// in a NUL while this runs.
+// Completes a number. Without an exponent its text stays, except for zeros that end a fraction.
+// `text` ends in a NUL during this call.
 static int settle_number(struct node *out, struct json_reader *r, char *text, bool real,
                          bool exponent)
 {
@@ -221,7 +221,7 @@ static int settle_number(struct node *out, struct json_reader *r, char *text, bo
         const size_t size = strlen(shortest) + 1;
         if (size <= length + 1) {
             memcpy(text, shortest, size);
-        } else { // it takes the room of a node
+        } else { // it needs a node's memory
             out->text = arena_strdup(r->arena, shortest);
             r->pool.most--;
         }
@@ -280,7 +280,7 @@ static bool take_word(struct json_reader *r, const char *word)
     return true;
 }
 
-// NaN and its like, which tools write and JSON has not.
+// Reads NaN and similar words, which tools write although JSON does not have them.
 static bool take_no_number(struct node *out, struct json_reader *r)
 {
     static const char *const words[] = {"NaN", "-NaN", "Infinity", "-Infinity",
@@ -315,8 +315,8 @@ static int by_name(const void *left, const void *right)
     return strcmp((*a)->name, (*b)->name);
 }
 
-// Of a name that is there twice nobody knows which is meant: both are null. Whether they are of one
-// name.
+// If two members have the same name, makes both null, because nobody knows which one is meant.
+// Returns whether they have.
 static bool spoil_same(struct node *a, struct node *b)
 {
     if (strcmp(a->name, b->name) != 0)
@@ -330,7 +330,7 @@ static bool spoil_same(struct node *a, struct node *b)
     return true;
 }
 
-// A name twice in an object.
+// Finds two members of an object with the same name.
 static int check_names(struct json_reader *r, const struct node *object)
 {
     bool twice = false;
@@ -354,8 +354,8 @@ static int check_names(struct json_reader *r, const struct node *object)
 
 static int read_value(struct node *out, struct json_reader *r, int depth);
 
-// Whether the elements of that list are asked about: of a member of the outermost object, or of
-// the outermost list.
+// Whether the elements of this list go through the sieve: it is the named member of the outermost
+// object, or the outermost list.
 static bool is_sieved(const struct json_reader *r, const struct node *list, int depth)
 {
     return r->sieve && (depth == 0 || (depth == 1 && list->name)) && list->type == NODE_ARRAY &&
@@ -433,7 +433,7 @@ static size_t nodes_most(size_t length)
     return fit < NODES_MOST ? fit : NODES_MOST;
 }
 
-// `lines`: `where` does not name the line yet.
+// Parses. `lines`: `where` does not name the line yet.
 static int parse(const struct node **out, const char *text, size_t length, const char *where,
                  bool lines, const struct node_sieve *sieve, struct arena *arena, struct error *err)
 {

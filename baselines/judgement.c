@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was judged of a series' history and of the models' accuracy, kept and read back, so that
-// only what is new is judged. It is a cache: it can be thrown away and made again.
+// Keeps judgements of series' histories and of models' accuracy, so that only new points are
+// judged. It is a cache that can be deleted and made again.
 #include "baselines/judgement.h"
 
 #include "baselines/fields.h"
@@ -145,7 +145,7 @@ int store_half_width(double *out, struct store *store, int64_t measurement, stru
         struct error ignored;
         double *times;
         size_t used = 0;
-        // A damaged blob is store_check()'s to report: here it only has no interval.
+        // A damaged blob is reported by store_check(); here the point only gets no interval.
         if (unpack_samples(&samples, &count, sqlite3_column_blob(row, 0),
                            (size_t)sqlite3_column_bytes(row, 0), &arena, &ignored) == 0) {
             times = arena_alloc(&arena, count * sizeof(*times));
@@ -251,7 +251,7 @@ int store_save_accuracy(struct store *store, const int64_t *runs, size_t run_cou
     return transaction_end(store, put_kept(store, runs, run_count, rows, count, err), err);
 }
 
-// The same few devices and models stand in every row: the last row's text is most often this one's.
+// All rows have the same few devices and models, so the last row's text is reused if it is equal.
 static const char *shared_text(const char *last, sqlite3_stmt *row, int column, struct arena *arena)
 {
     const char *text = (const char *)sqlite3_column_text(row, column);
@@ -296,9 +296,9 @@ int store_load_accuracy(struct kept_accuracy **out, size_t *count, struct store 
 
 // ==== what is kept of links ====
 //
-// Keeping what links said. It is a cache: it can be thrown away and made again from the links.
+// Keeps what links gave. It is a cache that can be deleted and made again from the links.
 
-// ---- links as a stream of tests, and what is kept of it ----
+// ---- links as a stream of tests ----
 
 static int read_evidence(void *item, const struct row_list *list, struct error *err)
 {
@@ -423,7 +423,7 @@ int store_newest_link(int64_t *out, struct store *store, const struct series *se
     return statement_get(out, store, err, SQL_NEWEST_LINK, CELLS(INT(key)));
 }
 
-// ---- what they said of the series ----
+// ---- changes and levels of one series ----
 
 #define F(...) FIELD_ITEM(linked_change, __VA_ARGS__)
 STORED_FIELDS(linked_change, "link_changes", LINKED_CHANGE_FIELDS(F));

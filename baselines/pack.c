@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Columns, because what neighbours in time differ by is small: times of one kernel differ by a few
-// hundred nanoseconds, pair numbers by one, temperatures by nothing.
+// Samples are packed by columns, because neighbouring values differ little: times of one kernel by
+// a few hundred nanoseconds, pair numbers by one, temperatures not at all.
 #include "baselines/pack.h"
 
 #include <assert.h>
@@ -60,7 +60,8 @@ static unsigned encoding_of(const int64_t *values, size_t count)
     return count && all_equal(values, count) ? ENCODE_CONSTANT : ENCODE_DIFFERENCES;
 }
 
-// value * 10^decimals, if that is a whole number that divides back to exactly the same value.
+// Computes value * 10^decimals, if that is a whole number from which division gives back exactly
+// the value.
 static bool as_decimal(int64_t *out, double value, int decimals)
 {
     double scaled = nearbyint(value * powers[decimals]);

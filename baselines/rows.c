@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of the vocabulary: a thing is looked up by its content and added when it is missing. What is
-// read back is checked as if a stranger had written it.
+// Rows of devices, commits, kernels and the like: each is looked up by its content and added when
+// it is missing. Rows that are read back are checked as if a stranger had written them.
 
 #include "baselines/fields.h"
 #include "model/robust.h"
@@ -26,7 +26,7 @@ int content_commit(int64_t *key, struct store *store, const struct commit *commi
                    &commit_fields, commit, err))
         return -1;
     *key = sqlite3_last_insert_rowid(store->db);
-    // Its children may be there already, with no other place than their second's.
+    // Its children may be stored already, placed by their own times only.
     return statement_run(store, err, SQL_ORDER_CHILDREN, CELLS(TEXT(commit->id)));
 }
 
@@ -92,7 +92,7 @@ int content_code(int64_t *key, struct store *store, int64_t kernel, const char *
     const struct cell cells[] = {INT(kernel), TEXT(code), TEXT(json)};
     int64_t found = 0;
     int status = statement_get(&found, store, err, SQL_FIND_CODE, cells, 2);
-    // With traits in hand an existing row may still lack its own: ADD_CODE fills those in.
+    // If traits are given, an existing row may still lack them; ADD_CODE adds them.
     if (status == 0 && (!found || traits))
         status = statement_run(store, err, SQL_ADD_CODE, cells, ARRAY_COUNT(cells));
     if (status == 0 && !found)
@@ -148,7 +148,7 @@ static void set_trait(struct traits *traits, const char *key, sqlite3_stmt *row)
 {
     const char *text = (const char *)sqlite3_column_text(row, 1);
     int64_t value = row_int(row, 1);
-    // A type or trait this version does not know is left at "unknown".
+    // A type or trait that this version does not know stays "unknown".
     if (strcmp(key, "in") == 0)
         dtype_parse(&traits->in, text);
     else if (strcmp(key, "out") == 0)
@@ -190,8 +190,8 @@ char *content_json_list(size_t count, const char *(*get)(const void *list, size_
     return text.bytes;
 }
 
-// The pair that a sample belongs to. Its number alone does not say it: numbers may start again in
-// each process or block.
+// Identifies the pair that a sample belongs to. Its number is not enough, because numbers may begin
+// again in each process or block.
 struct paired {
     uint32_t pair;
     uint16_t block, process;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of the statements, and the one place where they are prepared, bound, stepped and read.
-// Statements that run once in a lifetime (opening, migrating, pruning) stand where they are used.
+// The table of statements, and the only place where they are prepared, bound, stepped and read.
+// Statements for rare operations (opening, migrating, pruning) stand where they are used.
 #include "baselines/statement.h"
 
 #include "baselines/fields.h"
@@ -33,7 +33,8 @@ struct cell statement_key(int64_t key)
     return key ? INT(key) : NOTHING;
 }
 
-// The errno that SQLite met. It keeps what a commit met with the file alone, most often the log.
+// The errno that SQLite met. During a commit SQLite keeps only the one for the file, most often the
+// log.
 static int number_met(sqlite3 *db)
 {
     int number = sqlite3_system_errno(db), of_file = 0;
@@ -72,7 +73,7 @@ int store_fail(struct store *store, struct error *err)
                          "store %s: no space left on the disk; make room and run again, what "
                          "was saved is kept",
                          path);
-    case SQLITE_CANTOPEN: // SQLite says so of a folder where it may make no log, too
+    case SQLITE_CANTOPEN: // SQLite also reports this for a folder in which it may not make a log
         if (access(path, F_OK) == 0 && access(path, W_OK) && (errno == EROFS || errno == EACCES))
             return error_set(err,
                              "store %s: cannot be written (%s); give it a folder that can be, or "
@@ -121,7 +122,8 @@ void statement_finalize_all(struct store *store)
     }
 }
 
-// Binding can only fail by misuse or for lack of memory: the limits on lengths show up in step.
+// Binds a cell. This can only fail by misuse or for lack of memory; limits on lengths take effect
+// in the step.
 static void bind_cell(sqlite3_stmt *statement, int at, const struct cell *cell)
 {
     switch (cell->type) {
@@ -273,7 +275,7 @@ int transaction_begin(struct store *store, struct error *err)
                          "store %s: another machine writes it by now, for nothing was written here "
                          "for long; what was saved is kept: run again when it has ended",
                          store->path);
-    // What is saved next would be kept without what was saved before it.
+    // The batch is gone, so what is saved next would be kept without what was saved before.
     if (store->batch && sqlite3_get_autocommit(store->db))
         return error_set(err, "store %s: a fault undid what was saved together with this",
                          store->path);

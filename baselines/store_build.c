@@ -53,7 +53,8 @@ int store_record_build(struct store *store, const struct commit *commit,
 static int load_kernels(struct build_record *build, struct store *store, int64_t key, size_t limit,
                         struct arena *arena, struct error *err)
 {
-    // The traits' JSON is read by another statement: first the rows, then the traits.
+    // The traits' JSON is read by another statement, so all rows are read first and the traits
+    // afterwards.
     const char **traits = xcalloc(limit, sizeof(*traits));
     sqlite3_stmt *row = statement_bind(store, SQL_LOAD_BUILD_CODES, CELLS(INT(key)));
     int status;

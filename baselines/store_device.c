@@ -20,7 +20,7 @@ STORED_FIELDS(figure, "figures", FIGURE_FIELDS(F));
 int save_profile(struct store *store, const struct device *device, const struct gpu *gpu,
                  int64_t measured_s, struct error *err)
 {
-    struct gpu copy = *gpu; // gpu_figure() gives access to change
+    struct gpu copy = *gpu; // gpu_figure() returns a pointer that allows changes
     const struct stored_profile row = {gpu->name, measured_s};
     struct cell cells[FIELD_CELLS];
     size_t count = 1;
@@ -64,7 +64,7 @@ static int load_figures(struct gpu *gpu, struct store *store, int64_t profile, s
         return -1;
     for (size_t i = 0; i < count; i++) {
         struct figure *figure = gpu_figure(gpu, stored[i].name);
-        // A figure of another version is not ours to use; a senseless value is nobody's.
+        // A figure of another version is ignored; so is a value that makes no sense.
         if (figure && stored[i].value > 0 && isfinite(stored[i].value))
             *figure = (struct figure){stored[i].value, ORIGIN_CALIBRATED, stored[i].source};
     }

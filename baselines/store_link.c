@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Links in the store: saved once, and checked when they are read as if a stranger had written them.
+// Saves links once, and checks them when they are read, as if a stranger had written them.
 
 #include "baselines/fields.h"
 #include "baselines/store.h"
@@ -107,7 +107,8 @@ int store_links_beyond(struct link **out, size_t *count, struct store *store, in
                       statement_bind(store, SQL_LOAD_LINKS_BEYOND, CELLS(INT(after))), arena, err);
 }
 
-// ---- links as levelling takes them: numbers and keys, out of one index, and their commits ----
+// ---- links in the form that levelling needs: numbers and keys from one index, and their commits
+// ----
 
 static int read_fact(void *item, const struct row_list *list, struct error *err)
 {
@@ -269,7 +270,7 @@ int store_codes_at(struct code_at **out, size_t *count, struct store *store,
     buffer_free(&text);
     *out = list.items;
     *count = 0;
-    for (size_t i = 0; status == 0 && i < list.count; i++) { // of several builds the newest
+    for (size_t i = 0; status == 0 && i < list.count; i++) { // of several builds, the newest counts
         const struct code_at *now = &(*out)[i], *last = *count ? &(*out)[*count - 1] : NULL;
         if (!last || last->at != now->at || last->kernel != now->kernel)
             (*out)[(*count)++] = *now;
@@ -301,7 +302,7 @@ int store_had_base(bool *out, struct store *store, int64_t link, const char *com
     return 0;
 }
 
-// Keys are handed out one after the other, so a commit mostly stands where its key says.
+// Keys are assigned one after the other, so a commit mostly stands at the index that its key gives.
 const struct commit_place *commit_place_find(const struct commit_places *places, int64_t key)
 {
     size_t low = 0, high = places->count;

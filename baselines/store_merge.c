@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Joining shards. The shard is checked
-// like any store before its rows are read, and each value of it; what it says of runs that are
-// known must be what is known; what was merged must be readable; all steps are one transaction, and
-// what merging made for itself is gone afterwards.
+// Merges shards. The shard is checked like any store before its rows are read, and so is each of
+// its values. What it says about known runs must agree with the store. What was merged must be
+// readable. All steps are one transaction, and temporary tables are removed afterwards.
 #include "baselines/fields.h"
 #include "baselines/statement.h"
 #include "baselines/store.h"
@@ -13,13 +12,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-// Merging a shard, step by step. The shard is attached as `shard`. A thing of the shard is matched
-// with ours by what it is, never by its key, and a temporary map_X (theirs, ours) translates keys.
-// ON CONFLICT DO NOTHING lets equal content through once; a value that breaks a CHECK fails the
-// whole merge. Nothing of ours is rewritten but what is allowed to: unknown traits, and runs that
-// are not finished here. A run that is finished here is known: nothing of the shard is added to it,
-// and a shard that says something else of it is refused below.
-// A statement reads best as it is laid out here.
+// The steps of merging. The shard is attached as `shard`. A thing of the shard is matched with ours
+// by its content, never by its key; a temporary table map_X (theirs, ours) translates the keys. ON
+// CONFLICT DO NOTHING adds equal content once; a value that violates a CHECK fails the whole merge.
+// Only two kinds of our rows are changed: unknown traits, and runs that are not finished here. A
+// run that is finished here is known: nothing of the shard is added to it, and a shard that says
+// something different about it is refused below. The layout of the statements is easiest to read as
+// it is.
 // clang-format off
 static const char *const merge_steps[] = {
     // ---- things by name ----
@@ -76,7 +75,8 @@ static const char *const merge_steps[] = {
     "JOIN map_device d ON d.theirs = s.device_key "
     "CROSS JOIN main.series m ON m.kernel_key = k.ours AND m.problem_key = p.problem_key "
     "AND m.device_key = d.ours",
-    // A build's kernels come with it or not at all: what a content builds to is known once.
+    // A build's kernels are added with the build or not at all, because the result of a content
+    // never changes.
     "CREATE TEMP TABLE map_build (theirs INTEGER PRIMARY KEY, ours INTEGER, fresh INTEGER)",
     "INSERT INTO map_build SELECT b.build_key, NULL, NOT EXISTS (SELECT 1 FROM main.builds m "
     "WHERE m.content = b.content) FROM shard.builds b",
@@ -120,7 +120,7 @@ static const char *const merge_steps[] = {
     "INSERT INTO main.metrics (run_key" METRIC_FIELDS(FIELD_COLUMNS) ") "
     "SELECT r.ours" METRIC_FIELDS(FIELD_MERGES) " FROM shard.metrics x "
     "JOIN map_run r ON r.theirs = x.run_key WHERE true ON CONFLICT DO NOTHING",
-    // A study that went on since has more gates.
+    // A study that went on has more gates.
     "INSERT INTO main.studies (run_key, series_key, kind" STUDY_FIELDS(FIELD_COLUMNS) ") "
     "SELECT r.ours, s.ours, x.kind" STUDY_FIELDS(FIELD_MERGES) " FROM shard.studies x "
     "JOIN map_run r ON r.theirs = x.run_key "
@@ -164,7 +164,7 @@ static const char *const merge_steps[] = {
     "JOIN map_known k ON k.ours = r.run_key AND k.finished WHERE r.uid = x.uid) "
     "ON CONFLICT (uid, series_key) DO NOTHING",
 
-    // ---- conclusions: the later one of a version counts ----
+    // ---- conclusions: of one version the later one counts ----
     "INSERT INTO main.predictions (series_key, run_key, model_key, made_s, parts"
     PREDICTION_FIELDS(FIELD_COLUMNS) ") SELECT s.ours, r.ours, m.ours, x.made_s, x.parts"
     PREDICTION_FIELDS(FIELD_MERGES) " FROM shard.predictions x "
@@ -211,7 +211,7 @@ static const char *const merge_steps[] = {
     "JOIN shard.events y ON y.event_key = x.event_key "
     "JOIN main.events e ON e.name = y.name WHERE true ON CONFLICT DO NOTHING",
 
-    // ---- what was concluded of what is no longer all ----
+    // ---- conclusions that no longer cover all rows ----
     "UPDATE main.judgements SET marks = marks + 1, "
     "changed_s = min(ifnull(changed_s, x.first_s), x.first_s) FROM (SELECT s.ours, "
     "min(m.commit_s) AS first_s FROM shard.measurements m "
@@ -287,11 +287,12 @@ static int64_t *counter_of(struct store_counts *counts, const char *step)
     return NULL;
 }
 
-// Conditions that must not hold after a merge. A query says by EXISTS that one does.
+// Conditions that must not hold after a merge. Each query tells with EXISTS whether one holds.
 static const struct {
     const char *sql, *what;
 } refusals[] = {
-    // A uid is drawn at random: who knows it has seen the run, and may say other things of it.
+    // A uid is drawn at random, so somebody who knows it has seen the run, and could say different
+    // things about it.
     {"SELECT EXISTS (SELECT 1 FROM map_known k JOIN shard.runs s ON s.run_key = k.theirs "
      "JOIN main.runs m ON m.run_key = k.ours LEFT JOIN map_text t ON t.theirs = s.tool_key "
      "LEFT JOIN map_text o ON o.theirs = s.repository_key "
@@ -313,8 +314,9 @@ static const struct {
      "m.state <> x.state OR m.time_ns IS NOT x.time_ns OR m.samples <> x.samples "
      "OR m.seed <> x.seed OR m.commit_key <> c.ours OR m.code_key IS NOT d.ours END)",
      "it adds measurements to a run that is here and finished, or has others than are here"},
-    // Two runs of one uid would be one, with results of devices that it was not on. CROSS JOIN
-    // goes from the shard's runs to their results, and not through all results of the store.
+    // Two runs with one uid would be joined, and have results of devices that the run did not use.
+    // CROSS JOIN goes from the shard's runs to their results instead of through all results of the
+    // store.
     {"SELECT EXISTS (SELECT 1 FROM map_run r CROSS JOIN main.results x ON x.run_key = r.ours "
      "CROSS JOIN main.series s ON s.series_key = x.series_key WHERE NOT EXISTS (SELECT 1 "
      "FROM run_devices v WHERE v.run_key = x.run_key AND v.device_key = s.device_key))",
@@ -359,9 +361,10 @@ static int read_runs(struct store *store, struct error *err)
     return status;
 }
 
-// Each value may be in range and the whole still be what no reader takes. It would stay for good
-// and everything that reads its run, a series' links or the events would fail, so it is read before
-// it is ours. Links beyond `link` are the shard's.
+// Checks that everything can be read. Each value may be in range while the whole is something that
+// no reader accepts. It would stay forever, and everything that reads its run, a series' links or
+// the events would fail. So it is read before the merge is committed. Links with keys beyond `link`
+// are the shard's.
 static int check_readable(struct store *store, const char *path, int64_t link, struct error *err)
 {
     struct arena arena = {0};
@@ -402,8 +405,9 @@ static int run_steps(struct store *store, const char *path, struct store_counts 
     return check_known(store, path, err) || check_readable(store, path, link, err) ? -1 : 0;
 }
 
-// SQLite does not say in which file it met a fault, and a record of the shard that claims gigabytes
-// is want of memory to it. So the shard is asked before anything is said of the store.
+// Finds out which file has a fault. SQLite does not say in which file it met one, and reports a
+// shard's record that claims gigabytes as a lack of memory. So the shard is checked before the
+// store is blamed.
 static int blame(struct store *store, const char *path, struct error *err)
 {
     sqlite3_stmt *row = NULL;
@@ -412,7 +416,7 @@ static int blame(struct store *store, const char *path, struct error *err)
         code = sqlite3_step(row);
     const char *said =
         code == SQLITE_ROW ? (const char *)sqlite3_column_text(row, 0) : sqlite3_errmsg(store->db);
-    const char *line = said ? strrchr(said, '\n') : NULL; // below its title
+    const char *line = said ? strrchr(said, '\n') : NULL; // the line below its title
     if (code == SQLITE_ROW ? said && strcmp(said, "ok") != 0
                            : code == SQLITE_CORRUPT || code == SQLITE_IOERR)
         error_set(err,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The store's file: opened (is it ours, is it our version, is it whole, and only then is it used),
-// checked, and made smaller.
+// The store's file: opening it (is it ours, of our version, and intact; only then is it used),
+// checking it, and making it smaller.
 #include "baselines/statement.h"
 
 #include "baselines/fields.h"
@@ -25,11 +25,12 @@
 
 enum { STORE_APPLICATION_ID = 0x706c756d }; // "plum", PRAGMA application_id
 
-// ---- locks on the unfinished runs: they say whose a run is; SQLite guards the database ----
+// ---- locks on unfinished runs, which tell whose a run is; SQLite guards the database ----
 
 bool run_lock_claim(struct store *store, int64_t run_id)
 {
-    // Of the open file, not of the process: closing another handle of this store keeps it.
+    // The lock belongs to the open file and not to the process, so that closing another handle
+    // keeps it.
     struct flock byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = run_id, .l_len = 1};
     if (!store->runs_open) {
         char *path = xprintf("%s-runs", store->path);
@@ -48,7 +49,7 @@ static void run_lock_close(struct store *store)
     store->runs_open = false;
 }
 
-// ---- migrations: the newest schema, and no other tables than they make ----
+// ---- migrations: the newest schema, and no tables beside those that they make ----
 
 #define X(name) extern const unsigned char migration_##name[];
 #include "baselines/migrations.inc"
@@ -76,8 +77,8 @@ int migration_count(void)
     return files > fields ? files : fields;
 }
 
-// The SQL that makes this version of the one before: a migration's file, or columns for the fields
-// that are since then. NULL: there is no such version. The caller frees.
+// Returns the SQL that makes this version from the one before: a migration's file, or columns for
+// the fields that this version introduced. NULL: there is no such version. The caller frees.
 static char *migration_sql(int version)
 {
     for (size_t i = 0; i < ARRAY_COUNT(migrations); i++) {
@@ -87,7 +88,7 @@ static char *migration_sql(int version)
     return fields_migration(version);
 }
 
-// One pragma's integer value.
+// Reads the integer value of one pragma.
 static int migration_pragma(int64_t *out, struct store *store, const char *sql, struct error *err)
 {
     sqlite3_stmt *statement = NULL;
@@ -107,7 +108,8 @@ static int run_script(struct store *store, const char *sql, struct error *err)
     return sqlite3_exec(store->db, sql, NULL, NULL, NULL) ? store_fail(store, err) : 0;
 }
 
-// Another process may have migrated between our look at the version and our lock: look again.
+// Another process may have migrated between reading the version and taking the lock, so the version
+// is read again.
 static int apply_next(bool *more, struct store *store, struct error *err)
 {
     int64_t version;
@@ -134,7 +136,7 @@ undo:
     return -1;
 }
 
-// Applies what is missing, each migration in one transaction with its version number.
+// Applies missing migrations, each in one transaction with its version number.
 static int migration_apply(struct store *store, struct error *err)
 {
     bool more = true;
@@ -179,9 +181,9 @@ char *migration_schema(void)
 }
 
 // Fails unless the file's schema is, text by text, what the migrations make: no view, trigger or
-// table of other origin is ever run. Indexes SQLite makes for itself and ANALYZE's tables may be
-// there. Running all migrations takes 20 ms, so what they made when this was built is looked at
-// first; another SQLite may word it otherwise.
+// table of another origin is ever run. SQLite's own indexes and ANALYZE's tables may be there.
+// Running all migrations takes 20 ms, so the schema that was made when plumb was built is compared
+// first; another version of SQLite may write it differently.
 static int migration_verify(struct store *store, struct error *err)
 {
     static char *expected; // once per process
@@ -205,7 +207,7 @@ done:
     return status;
 }
 
-// No row of ours comes near this; a hostile one is refused instead of filling the memory.
+// No row of ours is nearly that large; a hostile one is refused before it fills the memory.
 enum { STORE_LENGTH_LIMIT = 64 << 20 };
 
 const char *store_library(void)
@@ -226,8 +228,8 @@ static int make_folder(const char *path, struct error *err)
     return status;
 }
 
-// A journal beside it: 1: it is none of ours; 0: there is none, or it is; -1: it changed while it
-// was looked at, for another process writes.
+// Looks at a journal next to the store. 1: it is not ours; 0: there is none, or it is ours; -1: it
+// changed meanwhile, because another process writes.
 static int look_at_journal(const char *journal)
 {
     static const unsigned char mark[] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
@@ -246,9 +248,10 @@ static int look_at_journal(const char *journal)
     return is;
 }
 
-// SQLite undoes what a journal beside a file holds, and then deletes the file that the journal's
-// end names as the one above it, whatever that is. No store of ours ever has such a journal (a log
-// is used, and one file is written at a time), but a stranger's folder may.
+// Refuses a foreign journal. SQLite rolls back what a journal next to a file holds; it then deletes
+// the file that the journal's end names as its super-journal, whatever file that is. Our stores
+// never have such a journal (they use a log, and one file is written at a time), but a hostile
+// folder may.
 static int check_journal(const char *path, struct error *err)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
@@ -317,8 +320,8 @@ static int connect_file(struct store *store, const char *options, struct error *
                          "store %s: cannot be opened (%s); check its permissions and its "
                          "folder's",
                          store->path, store->db ? sqlite3_errmsg(store->db) : "no memory");
-    // A file from elsewhere may not run anything of its own: no triggers, no views, no unsafe
-    // functions in its schema, no writing to internal tables.
+    // A file from elsewhere may not run anything: no triggers, no views, no unsafe functions in its
+    // schema, no writing to internal tables.
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -329,12 +332,13 @@ static int connect_file(struct store *store, const char *options, struct error *
     return 0;
 }
 
-// The marks by which a file says what it is. They are read before anything else of it is used.
+// The marks by which a file identifies itself. They are read before anything else of it is used.
 struct identity {
     int64_t application, version, tables;
 };
 
-// One statement, so one moment: between two looks another process may make the store.
+// Reads them in one statement, and so at one moment: between two statements another process could
+// create the store.
 static int read_identity(struct identity *out, struct store *store, struct error *err)
 {
     sqlite3_stmt *statement = NULL;
@@ -353,8 +357,8 @@ static int read_identity(struct identity *out, struct store *store, struct error
     return status;
 }
 
-// A WAL store in a folder where nothing may be created can still be read if no one writes it and no
-// log is left: then the file alone is the whole truth.
+// Opens a WAL store in a folder where no file can be created. It can be read if no one writes to it
+// and no log is left, because then the file is complete.
 static int connect_unwritable(struct store *store)
 {
     struct stat info;
@@ -392,10 +396,14 @@ static int check_identity(const struct store *store, struct identity file, struc
 
 // ---- where the store lies
 //
-// A log (WAL) is shared between processes by memory of one machine. On a file system that several
-// machines write, SQLite's older journal is used: it needs locks alone, which most of these have.
-// Where one machine's locks may be unseen by another (two mounts of bindfs, sshfs, a 9p server
-// whose locks always succeed), one machine writes at a time: a file beside the store says which.
+// The processes that use a log (WAL) share memory, so they must run on one machine. On a file
+// system
+// that several machines write to, SQLite's older journal is used: it needs only locks, which most
+// of
+// these file systems have. On some of them a machine may not see another one's locks (two mounts of
+// bindfs, sshfs, a 9p server whose locks always succeed). There only one machine writes at a time;
+// a
+// file next to the store says which one.
 
 struct file_system {
     unsigned long magic;
@@ -409,7 +417,7 @@ static char *folder_of(const char *path)
     return slash ? xprintf("%.*s", slash == path ? 1 : (int)(slash - path), path) : xstrdup(".");
 }
 
-// NULL: it is this machine's own.
+// Finds the kind of file system. NULL: it belongs to this machine alone.
 static const struct file_system *shared_file_system(const char *path)
 {
     static const struct file_system known[] = {
@@ -432,10 +440,10 @@ static const struct file_system *shared_file_system(const char *path)
 enum {
     MARK_IDLE_S = 900,
     MARK_PAUSE_MS = 20
-}; // after so long without a write another may take over
+}; // after so many seconds without a write, another machine may take over
 
-// This machine since it started, at this mount: two mounts of one machine do not see each other's
-// locks either.
+// Identifies this machine since it started, and this mount, because two mounts on one machine do
+// not see each other's locks either.
 static char *machine_mark(const char *path)
 {
     char boot[40] = "", *folder = folder_of(path);
@@ -453,7 +461,7 @@ static char *machine_mark(const char *path)
     return xprintf("%.60s %s:%llx\n", machine.nodename, boot, (unsigned long long)info.st_dev);
 }
 
-// Seconds since the file was written, by the clock of who keeps it.
+// Seconds since the file was written, by the clock of the file's server.
 static double idle_s(const char *path, const struct stat *mark)
 {
     char *other = xprintf("%s.%ld", path, (long)getpid());
@@ -482,8 +490,8 @@ static int refuse_mark(const struct store *store, const char *where, char *said,
                      store->path, where, said, store->mark_path, idle, MARK_IDLE_S / 60);
 }
 
-// What the file says that is there: 0: this machine is there too; 1: it is gone, or was taken away;
-// -1: another is there.
+// Looks at the existing mark. 0: it is this machine's; 1: it is abandoned, or was removed; -1: it
+// is another machine's.
 static int join_mark(struct store *store, const char *where, struct error *err)
 {
     char said[STORE_MARK_TEXT] = "";
@@ -503,7 +511,7 @@ static int join_mark(struct store *store, const char *where, struct error *err)
     }
     close(file);
     if (!read_it)
-        return 1; // being made, or being taken away
+        return 1; // it is being made or removed
     const double idle = idle_s(store->mark_path, &mine);
     if (idle < MARK_IDLE_S)
         return refuse_mark(store, where, said, idle, err);
@@ -511,7 +519,7 @@ static int join_mark(struct store *store, const char *where, struct error *err)
     return 1;
 }
 
-// 0: it was made.
+// Makes the mark. 0: it was made.
 static int make_mark(struct store *store)
 {
     const size_t length = strlen(store->mark);
@@ -524,7 +532,7 @@ static int make_mark(struct store *store)
     return write(file, store->mark, length) == (ssize_t)length ? 0 : -1;
 }
 
-// Waits for another machine as long as for another process.
+// Takes the mark; waits for another machine as long as for another process.
 static int hold_mark(struct store *store, const char *where, struct error *err)
 {
     const struct timespec pause = {.tv_nsec = MARK_PAUSE_MS * 1000000L};
@@ -544,7 +552,7 @@ static int hold_mark(struct store *store, const char *where, struct error *err)
     return -1;
 }
 
-// The last process of this machine takes the mark away.
+// Removes the mark, if this is the last process of this machine.
 static void release_mark(struct store *store)
 {
     if (store->mark_file > 0 && flock(store->mark_file, LOCK_EX | LOCK_NB) == 0 &&
@@ -567,8 +575,8 @@ static bool has_log(const char *path)
     return read && (header[18] == 2 || header[19] == 2);
 }
 
-// A store that was made elsewhere loses its log before anything else of it is used: alone, which
-// needs a lock that other machines see, and no memory that they do not.
+// Removes the log of a store that was made elsewhere, before anything else of it is used. Switching
+// the log off needs a lock that other machines see, and no shared memory, which they would not see.
 static int leave_log(struct store *store, const char *where, struct error *err)
 {
     if (!has_log(store->path))
@@ -591,13 +599,15 @@ static int leave_log(struct store *store, const char *where, struct error *err)
                      store->path, where);
 }
 
-// Switching an empty file to WAL needs it alone, and SQLite does not wait for that by itself.
+// Switches an empty file to WAL. That needs the file exclusively, and SQLite does not wait for that
+// by itself.
 static int use_log(struct store *store, const char *shared, struct error *err)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
     const char *mode = shared ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL";
-    // Only a new file takes this page size. A cold history of a large store reads half the pages of
-    // the default 4096 (measured: tests/measure/bench_store.c).
+    // Only a new file gets this page size. With it, reading the history of a large store that is
+    // not in memory takes half as many pages as with the default 4096 (measured:
+    // tests/measure/bench_store.c).
     int code = sqlite3_exec(store->db, "PRAGMA page_size = 8192", NULL, NULL, NULL);
     code = code == SQLITE_OK ? SQLITE_BUSY : code;
     for (int waited_ms = 0; code == SQLITE_BUSY && waited_ms < STORE_WAIT_MS; waited_ms += 10) {
@@ -605,7 +615,7 @@ static int use_log(struct store *store, const char *shared, struct error *err)
         if (code == SQLITE_BUSY)
             nanosleep(&pause, NULL);
     }
-    // FULL: a committed save survives a power cut too; one result takes far longer than one sync.
+    // FULL: a committed save also survives a power cut. One result takes far longer than one sync.
     if (code == SQLITE_OK)
         code = sqlite3_exec(store->db,
                             "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864", NULL,
@@ -711,9 +721,9 @@ void store_cancel_batch(struct store *store)
     }
 }
 
-// ==== is the file whole, and how much is in it ====
+// ==== checking the file, and counting what it has ====
 //
-// Is the file whole, and how much is in it?
+// Whether the file is intact, and what is in it.
 
 static int count_all(struct store_counts *out, struct store *store, struct error *err)
 {
@@ -748,7 +758,7 @@ int store_info(struct store_report *out, struct store *store, struct error *err)
     return 0;
 }
 
-// Takes the text and frees it.
+// Adds a problem's text to the report, and frees the text.
 static void note(struct store_report *report, char *text)
 {
     if (report->problems++ == 0)
@@ -770,8 +780,9 @@ static int note_page(void *report, int columns, char **values, char **names)
     return 0;
 }
 
-// SQLite forgets a table's CHECKs on a connection that cannot write, so look through one that could
-// but does not; where the file cannot be written, pages and indexes are still checked.
+// Runs SQLite's checks. On a connection that cannot write, SQLite does not check a table's CHECKs,
+// so a connection is used that could write but does not. If the file cannot be written, pages and
+// indexes are still checked.
 static void check_pages(struct store_report *report, struct store *store)
 {
     sqlite3 *db = NULL;
@@ -781,7 +792,7 @@ static void check_pages(struct store_report *report, struct store *store)
                sqlite3_busy_timeout(db, STORE_WAIT_MS) == SQLITE_OK &&
                sqlite3_exec(db, "PRAGMA query_only = ON", NULL, NULL, NULL) == SQLITE_OK;
     int code = own ? sqlite3_exec(db, "PRAGMA quick_check(1)", note_page, report, NULL) : 0;
-    // A file or folder that may not be written opens all the same, and fails only here.
+    // A file or folder without write permission opens without an error and fails only here.
     own = own && code != SQLITE_READONLY && code != SQLITE_CANTOPEN;
     if (!own)
         code = sqlite3_exec(store->db, "PRAGMA quick_check(1)", note_page, report, NULL);
@@ -843,7 +854,7 @@ int store_check(struct store_report *out, struct store *store, struct error *err
     struct store_report report = {.version = migration_count()};
     struct error ignored;
     check_pages(&report, store);
-    // On torn pages the other checks would only repeat that in other words.
+    // If pages are torn, the other checks would only report the same again.
     if (report.problems == 0) {
         check_references(&report, store);
         check_devices(&report, store);
@@ -863,17 +874,17 @@ int store_check(struct store_report *out, struct store *store, struct error *err
 
 // ==== making a store smaller ====
 //
-// Making a store smaller. Deleting a row makes SQLite look for rows that refer to it, a whole scan
-// where there is no index; so references are switched off, the order of the steps keeps them right,
-// and they are checked before the end.
+// Makes a store smaller. When a row is deleted, SQLite looks for rows that refer to it; without an
+// index that is a scan of the table. So references are switched off, the order of the steps keeps
+// them right, and they are checked at the end.
 
-// temp.doomed has the runs concerned; for whole runs, one that a kept run refers to has been taken
-// out of it.
+// temp.doomed lists the runs concerned. When whole runs are removed, a run to which a kept run
+// refers is taken off that list.
 static const char *const prune_steps[] = {
     "DELETE FROM verdicts WHERE run_key IN (SELECT run_key FROM doomed)",
     "DELETE FROM predictions WHERE run_key IN (SELECT run_key FROM doomed)",
     "DELETE FROM results WHERE run_key IN (SELECT run_key FROM doomed)",
-    // From the side of the samples: those of old runs are mostly gone already, run after run.
+    // The deletion starts from the samples, because samples of old runs are mostly gone already.
     "DELETE FROM samples WHERE measurement_key IN (SELECT s.measurement_key FROM samples s "
     "CROSS JOIN measurements m ON m.measurement_key = s.measurement_key "
     "WHERE m.run_key IN (SELECT run_key FROM doomed))",
@@ -891,7 +902,7 @@ static const char *const prune_steps[] = {
     "DELETE FROM run_accuracy WHERE run_key IN (SELECT run_key FROM doomed)",
     "DELETE FROM run_accuracy_known WHERE run_key IN (SELECT run_key FROM doomed)",
 };
-enum { SAMPLES_STEP = 3 }; // the step that is all of it when only samples go
+enum { SAMPLES_STEP = 3 }; // if only samples are removed, this is the only step
 
 static int run_sql(struct store *store, const char *sql, struct error *err)
 {
@@ -916,8 +927,9 @@ static int choose(struct store *store, const struct prune_rule *rule, struct err
     return status;
 }
 
-// A kept run may show measurements of an older one: that one stays, and so do those it shows. Each
-// run that stays is looked at once, however long the chain.
+// Takes runs off the list that a kept run refers to: a run may show measurements of an older one.
+// Then the older one stays, and so do the runs that it refers to. Each kept run is looked at once,
+// however long the chain is.
 static int spare_referred(struct store *store, struct error *err)
 {
     return run_sql(store,
@@ -984,8 +996,8 @@ static int prune(struct store *store, const struct prune_rule *rule, struct stor
     return run_sql(store, prune_steps[SAMPLES_STEP], err);
 }
 
-// Pages that are free are what the next runs are written to. Giving them back to the disk copies
-// the whole file, and takes as much room again: only where much is free.
+// Returns free pages to the disk if there are many. New runs are written to free pages. Returning
+// them copies the whole file, and needs as much disk again.
 static int give_back(struct store *store, struct error *err)
 {
     int64_t unused, pages;

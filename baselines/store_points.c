@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The past: which series and devices there are, how the pairs of past gates scattered, and the
+// The past: the series and devices of the store, how the pairs of past gates scattered, and the
 // points of a series.
 
 #include "baselines/fields.h"
@@ -91,7 +91,7 @@ int store_list_devices(struct device_entry **out, size_t *count, struct store *s
     return 0;
 }
 
-enum { NAMES = 64 }; // beyond, a name is fetched again
+enum { NAMES = 64 }; // with more names, a name is fetched again
 
 struct point_name {
     enum statement table;
@@ -157,9 +157,9 @@ static int read_point(struct points_reading *r, sqlite3_stmt *row, struct error 
     return 0;
 }
 
-// ---- points that count elsewhere ----
+// ---- points that count at another commit ----
 
-// The first of the series, or behind where it would be, and how many it has.
+// Finds the first place of the series (or where it would stand), and how many it has.
 static const struct point_place *places_of(size_t *count, const struct point_places *places,
                                            int64_t series)
 {
@@ -200,7 +200,7 @@ static int newest_first(const void *left, const void *right)
                : (a->measurement < b->measurement) - (a->measurement > b->measurement);
 }
 
-// Points that were read without bounds, as `query` wants them.
+// Applies the bounds of `query` to points that were read without bounds.
 static void place_points(struct points_reading *r, const struct point_place *places,
                          size_t place_count, const struct history_query *query)
 {
@@ -221,7 +221,7 @@ static void place_points(struct points_reading *r, const struct point_place *pla
     if (kept)
         qsort(r->points, kept, sizeof(*r->points), newest_first);
     r->used = query->limit && kept > query->limit ? query->limit : kept;
-    if (query->oldest) { // the last of them, turned about
+    if (query->oldest) { // the last points, in reverse order
         const size_t first = kept - r->used;
         for (size_t i = 0; i < r->used; i++)
             r->points[i] = r->points[first + i];
@@ -233,7 +233,7 @@ static void place_points(struct points_reading *r, const struct point_place *pla
     }
 }
 
-// Newest first, so that LIMIT keeps the newest; or oldest first.
+// Reads newest points first, so that LIMIT keeps the newest; or oldest first.
 static int read_points(struct points_reading *r, int64_t series, const struct history_query *query,
                        struct error *err)
 {
@@ -248,7 +248,7 @@ static int read_points(struct points_reading *r, int64_t series, const struct hi
                                  INT(query->until_key ? query->until_key : INT64_MAX),
                                  INT(query->from_s ? query->from_s : INT64_MIN),
                                  query->until ? TEXT(query->until) : NOTHING,
-                                 TEXT(query->toolchain)}; // the last of SQL_PAST_TOOLCHAIN alone
+                                 TEXT(query->toolchain)}; // used by SQL_PAST_TOOLCHAIN only
     sqlite3_stmt *row = statement_bind(r->store, query->oldest ? SQL_PAST_OLDEST : which, cells,
                                        ARRAY_COUNT(cells) - (query->toolchain ? 0 : 1));
     while ((status = statement_step(r->store, row, err)) > 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a command: its options through argp, then its function, then everything closed. What a
+// Runs a command: parses its options with argp, calls its function, and closes everything. What a
 // command does is in ci/commands/.
 #include "ci/command.h"
 
@@ -15,9 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-// ---- names that are nearly the same ----
+// ---- misspelt names ----
 
-// Letters that must be put in, taken out, replaced or swapped with their neighbour.
+// The number of letters that must be inserted, deleted, replaced or swapped with a neighbour.
 static size_t distance(const char *a, const char *b)
 {
     enum { MOST = 32 };
@@ -87,7 +87,7 @@ static const struct command_option shared[] = {
     SHARED_TEXT("problem", 0, "GLOB", "Only these problems, e.g. '4096x*:bf16*'", problem),
 };
 
-// Which group each option above belongs to, in the same order.
+// The group of each shared option above, in the same order.
 static const enum shared_options shared_by[ARRAY_COUNT(shared)] = {
     SHARED_STORE,  SHARED_STORE, SHARED_POLICY, SHARED_DEVICE, SHARED_OUT,
     SHARED_DEVICE, SHARED_BUILD, SHARED_BUILD,  SHARED_DEVICE, SHARED_DRY,
@@ -113,11 +113,12 @@ const struct command_option *command_option(const struct command *command, size_
 
 enum { OPTIONS_MOST = 40, FIRST_KEY = 1000 };
 
-// One command line on its way into the command's arguments.
+// A command line that is being turned into the command's arguments.
 struct invocation {
     const struct command *command;
-    const struct command_option *options[OPTIONS_MOST]; // all it takes
-    struct argp_option table[OPTIONS_MOST + 1];         // the same for argp; ends with zeros
+    const struct command_option *options[OPTIONS_MOST]; // all options that the command takes
+    struct argp_option table[OPTIONS_MOST + 1];         // the same options for argp; ends with
+                                                        // zeros
     bool given[OPTIONS_MOST];
     size_t count;
     void *arguments;
@@ -126,7 +127,8 @@ struct invocation {
 static void add_option(struct invocation *call, const struct command_option *o, int group)
 {
     assert(call->count < OPTIONS_MOST);
-    for (size_t i = 0; i < call->count; i++) { // argp would take the first of two silently
+    for (size_t i = 0; i < call->count; i++) { // of two such options argp would silently take the
+                                               // first
         assert(strcmp(call->options[i]->name, o->name) != 0);
         assert(!o->letter || call->options[i]->letter != o->letter);
     }
@@ -140,7 +142,7 @@ static void add_option(struct invocation *call, const struct command_option *o, 
     call->options[call->count++] = o;
 }
 
-// One line, and the end of the program.
+// Prints one line and ends the program.
 static _Noreturn void refuse(const struct argp_state *state, const char *format, ...)
     PRINTF_LIKE(2, 3);
 
@@ -218,7 +220,8 @@ static bool is_among(const char *names, const char *name)
     return false;
 }
 
-// An option that does nothing would be taken for one that does.
+// Refuses an option that this use of the command ignores, because the user would think that it has
+// an effect.
 static void refuse_unused(const struct invocation *call, struct argp_state *state)
 {
     for (const struct option_use *use = call->command->uses; use && use->options; use++) {
@@ -262,9 +265,9 @@ char *command_doc(const struct command *command)
     return xprintf("%s%s--format json: %s", doc, strchr(doc, '\v') ? "\n\n" : "\v", command->json);
 }
 
-// ---- options that there are not: getopt would say it in two lines, and not what was meant
+// ---- unknown options: getopt would use two lines, and not suggest what was meant
 
-// The one of this name, or that begins like this; `several`: more than one does.
+// Finds the option with this name, or the one that begins like this; `several`: more than one does.
 static const struct command_option *option_of(bool *several, const struct invocation *call,
                                               const char *name, size_t length)
 {
@@ -289,7 +292,7 @@ static bool is_help(const char *name, size_t length)
     return strncmp(name, "help", length) == 0 || strncmp(name, "usage", length) == 0;
 }
 
-// Returns how many words of the command line it takes.
+// Checks a long option and returns how many words of the command line it takes.
 static int check_long(const struct invocation *call, const struct argp_state *state,
                       char *const *rest)
 {
@@ -346,7 +349,7 @@ static void check_options(const struct invocation *call, int argc, char *const *
     }
 }
 
-// Ends the program for --help and for what is no right usage.
+// Parses the arguments. Ends the program for --help and for wrong usage.
 static void parse_arguments(struct invocation *call, int argc, char **argv)
 {
     const struct command *command = call->command;
@@ -354,13 +357,13 @@ static void parse_arguments(struct invocation *call, int argc, char **argv)
     for (size_t i = 0; (o = command_option(command, i)); i++)
         add_option(call, o, !is_shared(o) && i > 0);
     char *doc = command_doc(command);
-    // An empty table would leak in glibc's --help; none at all does not.
+    // glibc's --help leaks memory for an empty table, but not if there is none.
     const struct argp argp = {.options = call->count ? call->table : NULL,
                               .parser = parse,
                               .args_doc = command->words,
                               .doc = doc};
     argp_err_exit_status = CONCLUDE_FAILED;
-    argv[0] = xprintf("plumb %s", argv[0]); // argp keeps the pointer: not freed
+    argv[0] = xprintf("plumb %s", argv[0]); // argp keeps the pointer, so it is not freed
     check_options(call, argc, argv);
     if (argp_parse(&argp, argc, argv, 0, NULL, call))
         exit(CONCLUDE_FAILED);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program: finds the command and runs it. Start reading at pipeline.c.
+// The main program: finds the command and runs it. To understand plumb, read pipeline.c first.
 #include "baselines/store.h"
 #include "ci/command.h"
 #include "ci/settings/text_file.h"
@@ -49,16 +49,17 @@ static void print_version(void)
            PLUMB_CUDA_VERSION, repository_library(), store_library());
 }
 
-// The children need no word from here: their keepers end them when we are gone
+// Nothing is sent to the children: their keepers end them when this process is gone
 // (runner/child/process.h).
 static void stopped(int number)
 {
     static const char text[] = "plumb: stopped by a signal; what is stored stays, and the same "
                                "command goes on from there\n";
     ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
-    (void)written; // nobody may be there to read it
+    (void)written; // there may be nobody to read it
     signal(number, SIG_DFL);
-    raise(number); // comes when this handler is left: we die of it, as whoever sent it expects
+    raise(number); // takes effect when this handler returns; the sender expects the program to die
+                   // of this signal
 }
 
 static void out_of_time(int number)
@@ -73,13 +74,13 @@ static void out_of_time(int number)
 static void watch_signals(void)
 {
     static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-    // A child that dies while we write to it is data, not the end of us.
+    // A child that dies while it is written to is a result, and must not end this program.
     signal(SIGPIPE, SIG_IGN);
-    // A full disk (or file-size limit) is an error with a text, too.
+    // A full disk (or a limit on file size) is an error with a text, too.
     signal(SIGXFSZ, SIG_IGN);
     for (size_t i = 0; i < ARRAY_COUNT(ends); i++) {
         if (signal(ends[i], stopped) == SIG_IGN)
-            signal(ends[i], SIG_IGN); // nohup, or a shell's background
+            signal(ends[i], SIG_IGN); // ignored already: by nohup, or in a shell's background
     }
 }
 
@@ -104,7 +105,7 @@ static int run_command(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "--help";
     char help[] = "--help", *asked[] = {argv[0], argc > 2 ? argv[2] : help, help, NULL};
     if (strcmp(name, "help") == 0 && argc == 3 && asked[1][0] != '-')
-        return run_command(3, asked); // "plumb help gate" is "plumb gate --help"
+        return run_command(3, asked); // "plumb help gate" means "plumb gate --help"
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_help(stdout);
         return argc > 1 ? CONCLUDE_OK : CONCLUDE_FAILED;
@@ -129,9 +130,9 @@ static int run_command(int argc, char **argv)
     return CONCLUDE_FAILED;
 }
 
-static bool has_failed; // and said why
+static bool has_failed; // an error was printed
 
-// An answer that did not arrive is none, also where a command's help ends the program.
+// Ends with an error if output was lost, also where a command's help ends the program.
 static void end_with_output(void)
 {
     if (has_failed || !output_failed())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Errors, memory and numbers out of text: what every room stands on. Memory that is refused ends
-// the program with a line that says so.
+// Errors, memory and parsing of numbers, which every room uses. If memory cannot be had, the
+// program ends with a line that says so.
 #include "model/base.h"
 
 #include <assert.h>
@@ -25,7 +25,7 @@ int error_set(struct error *err, const char *format, ...)
     va_start(args, format);
     vsnprintf(err->text, sizeof(err->text), format, args);
     va_end(args);
-    // One line is the contract: text from outside may carry line ends and escape codes.
+    // An error is one line: text from outside may contain line ends and escape codes.
     for (char *c = err->text; *c; c++) {
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = ' ';
@@ -112,7 +112,7 @@ void memory_stays(void)
 {
 #ifdef __GLIBC__
     mallopt(M_TRIM_THRESHOLD, 512 << 20);
-    mallopt(M_MMAP_THRESHOLD, 32 << 20); // the most there is
+    mallopt(M_MMAP_THRESHOLD, 32 << 20); // the largest value allowed
 #endif
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text that grows in memory, with the escapes of CSV, XML and JSON, and tables of it. Nothing here
-// opens a file.
+// Text that grows in memory, with the escapes of CSV, XML and JSON, and tables made of it. No file
+// is opened here.
 #include "model/buffer.h"
 
 #include "model/base.h"
@@ -41,7 +41,7 @@ static void PRINTF_LIKE(2, 0)
     add_formatted(struct buffer *buffer, const char *format, va_list values)
 {
     va_list again;
-    char text[512]; // most of it is short, and is written once
+    char text[512]; // most texts are short and are written from here at once
     va_copy(again, values);
     int length = vsnprintf(text, sizeof(text), format, values);
     if (length > 0 && (size_t)length < sizeof(text)) {
@@ -83,7 +83,7 @@ void buffer_number(struct buffer *buffer, double value)
 
 static void put_field(struct buffer *buffer, const char *text)
 {
-    // A leading '#' would read as a comment line, an edge blank could be trimmed by other readers.
+    // Other readers could take a leading '#' for a comment, and could trim a blank at an end.
     size_t length = strlen(text);
     bool plain = !strpbrk(text, ",\"\r\n") && text[0] != '#' && text[0] != ' ' &&
                  (length == 0 || text[length - 1] != ' ');
@@ -100,8 +100,8 @@ static void put_field(struct buffer *buffer, const char *text)
     buffer_puts(buffer, "\"");
 }
 
-// Whether a spreadsheet would take the text for a formula; a number is none. An apostrophe at the
-// beginning is guarded too, so that it is there when the guard is taken off.
+// Whether a spreadsheet would take the text for a formula; a number is none. A text that begins
+// with an apostrophe is guarded, too, so that removing the guard restores it.
 static bool is_formula(const char *text)
 {
     double ignored;
@@ -119,7 +119,8 @@ void buffer_csv(struct buffer *buffer, const char *text)
     }
 }
 
-// Bytes from the first on that need no escape: printable ASCII without those of `special`.
+// The number of bytes at the beginning that need no escape: printable ASCII without the characters
+// of `special`.
 static size_t plain_length(const char *text, const char *special)
 {
     size_t i = 0;
@@ -169,7 +170,7 @@ static void put_cell(const struct text_table *table, size_t column, const char *
     buffer_printf(table->out, "%s%*s", column ? " " : "", width, missing ? "-" : text);
 }
 
-// Nothing follows the last cell that has something in it.
+// Ends a line; empty cells at its end are not printed.
 static void end_line(const struct text_table *table)
 {
     struct buffer *out = table->out;

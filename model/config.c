@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parses git's configuration syntax into entries with their lines. What keys there are is
-// ci/settings/policy.c.
+// Parses git's configuration syntax into entries with their lines. ci/settings/policy.c knows which
+// keys exist.
 #include "model/config.h"
 
 #include "model/base.h"
@@ -14,14 +14,14 @@
 
 enum { TEXT_MAX = 1 << 20 };
 
-// Reads bytes one by one; '\r' before '\n' is no byte of its own. Ends with EOF (-1).
+// Reads a text byte by byte; '\r' before '\n' is skipped. Ends with EOF (-1).
 struct config_parser {
     const char *at, *end;
     uint32_t line;
     struct config_file config;
     size_t capacity;
-    const char *section, *subsection; // now
-    char *buffer;                     // as large as the text: no value is longer
+    const char *section, *subsection; // the present section
+    char *buffer;                     // as large as the text, because no value is longer
     struct error *err;
 };
 
@@ -85,7 +85,7 @@ static void add_entry(struct config_parser *p, const char *key, const char *valu
     };
 }
 
-// "sub" with \" and \\ in it, after its opening quote.
+// Reads "sub" with \" and \\ in it, after its opening quote.
 static int read_subsection(struct config_parser *p)
 {
     size_t used = 0;
@@ -101,7 +101,7 @@ static int read_subsection(struct config_parser *p)
     return 0;
 }
 
-// After '['.
+// Reads a section after its '['.
 static int read_section(struct config_parser *p)
 {
     size_t used = 0;
@@ -139,7 +139,7 @@ static int read_escape(struct config_parser *p, size_t *used)
     static const char from[] = "nt\"\\b", to[] = "\n\t\"\\\b";
     int c = next(p);
     if (c == '\n')
-        return 0; // the value goes on in the next line
+        return 0; // the value continues on the next line
     const char *found = c == EOF || c == 0 ? NULL : strchr(from, c);
     if (!found)
         return refuse(p, "after \\ may stand n, t, b, \", \\ or the line's end");
@@ -147,10 +147,11 @@ static int read_escape(struct config_parser *p, size_t *used)
     return 0;
 }
 
-// After '=': up to the line's end or a comment, without blanks around it unless they are quoted.
+// Reads a value after '=', up to the line's end or a comment; blanks around it are removed unless
+// they are quoted.
 static int read_value(struct config_parser *p, const char **out)
 {
-    size_t used = 0, kept = 0; // `kept` bytes stay: those up to the last that is not a blank
+    size_t used = 0, kept = 0; // kept: number of bytes up to the last one that is no blank
     bool quoted = false;
     uint32_t line = p->line;
     skip_blanks(p);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CSV (RFC 4180), written into a buffer and read from text in memory. Whose columns they are is not
-// its business.
+// Writes CSV (RFC 4180) into a buffer, and reads it from text in memory, whatever the columns mean.
 #include "model/csv.h"
 
 #include <inttypes.h>
@@ -9,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- written ----
+// ---- writing ----
 
 static void next_cell(struct csv_line *line)
 {
@@ -62,7 +61,7 @@ void csv_end(struct csv_line *line, const char *end)
     line->comma = false;
 }
 
-// ---- read ----
+// ---- reading ----
 
 struct csv_reader {
     const char *at, *end;
@@ -74,9 +73,10 @@ struct csv_reader {
     struct csv_lenience lenience; // leave NULL: no row is left out
 };
 
-// Fields of the row being read, one after the other in one text; grown in place, kept between rows.
+// The fields of the row that is being read, one after the other in one text. It grows in place and
+// is reused for the next row.
 struct fields {
-    const char **items; // into the text, once the row is read
+    const char **items; // point into the text, once the row is complete
     size_t *begins;
     size_t count, room, begins_room;
     char *text;
@@ -118,7 +118,7 @@ static int read_quoted(struct csv_reader *r, struct fields *f)
             continue;
         if (r->at + 1 == r->end || r->at[1] != '"')
             break;
-        put_text(f, begin, (size_t)(r->at + 1 - begin)); // with the first of a pair
+        put_text(f, begin, (size_t)(r->at + 1 - begin)); // includes the first quote of a pair
         r->at++;
         begin = r->at + 1;
     }
@@ -172,14 +172,15 @@ static int read_row(struct csv_reader *r, struct fields *f)
             skip_line_end(r);
             break;
         }
-        r->at++; // the comma
+        r->at++; // skips the comma
     }
     end_row(f);
     return 0;
 }
 
-// A row's pointers and its text behind them, but for fields that the row before has as well: of a
-// million rows most columns say the same. `before` has as many fields; NULL: none.
+// Stores a row: its pointers, followed by its text. A field that is equal to the one in the row
+// before is shared, because most columns of a long table repeat. `before` has as many fields; NULL:
+// there is none.
 static const char **keep(struct arena *arena, const struct fields *f, const char *const *before)
 {
     const size_t pointers = f->count * sizeof(const char *);
@@ -206,7 +207,7 @@ static void skip_comments(struct csv_reader *r)
     }
 }
 
-// How often each of two characters stands outside quotes in the line that begins there.
+// Counts how often each of two characters stands outside quotes in the line.
 static const char *count_in_line(size_t counts[2], const char *at, const char *end,
                                  const char *characters)
 {
@@ -222,8 +223,8 @@ static const char *count_in_line(size_t counts[2], const char *at, const char *e
     return at;
 }
 
-// A tab or a semicolon where the first two lines have as many of them, and the first no comma: then
-// commas further down are decimal ones.
+// Finds a separator: a tab or a semicolon, if the first two lines have equally many and the first
+// line has no comma. Further commas are then decimal ones.
 static char separator_of(const struct csv_reader *r)
 {
     static const char *const others[] = {",\t", ",;"};
@@ -237,7 +238,7 @@ static char separator_of(const struct csv_reader *r)
     return ',';
 }
 
-// Of a line that names columns, which says it alone.
+// Finds the separator from the line with the columns' names alone.
 static char header_separator(const struct csv_reader *r)
 {
     static const char *const others[] = {",\t", ",;"};
@@ -250,7 +251,7 @@ static char header_separator(const struct csv_reader *r)
     return ',';
 }
 
-// So that what no column is named is found in one step.
+// Notes initials, so that a name that no column has is rejected in one step.
 static void note_initials(struct csv *csv)
 {
     for (size_t i = 0; i < csv->columns; i++)
@@ -285,7 +286,7 @@ static int read_header(struct csv *csv, struct csv_reader *r, struct fields *f)
     return 0;
 }
 
-// Columns named by their number, as many as the first row has.
+// Names the columns by their numbers, as many as the first row has fields.
 static int number_columns(struct csv *csv, struct csv_reader *r, struct fields *f)
 {
     skip_comments(r);
@@ -304,7 +305,7 @@ static int number_columns(struct csv *csv, struct csv_reader *r, struct fields *
     return 0;
 }
 
-// At most so many rows are left: lines that are not empty.
+// An upper bound of the number of rows left: lines that are not empty.
 static size_t rows_left(const struct csv_reader *r)
 {
     size_t count = 0;
@@ -317,7 +318,7 @@ static size_t rows_left(const struct csv_reader *r)
     return count;
 }
 
-// A row that has all that is needed of it is filled up with empty fields.
+// Completes a row that has all required fields with empty ones.
 static int check_length(const struct csv *csv, struct csv_reader *r, struct fields *f, size_t line)
 {
     const char *enough = r->lenience.enough;
@@ -378,7 +379,8 @@ static int parse(struct csv *out, const char *text, size_t length, bool header,
     struct error *err = reader.err;
     if (check_text(text, length, name, err))
         return -1;
-    if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) { // a byte order mark, as Excel writes
+    // A byte order mark, which Excel writes.
+    if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
         text += 3;
         length -= 3;
     }
@@ -449,8 +451,8 @@ const char *csv_plain(const char *field)
 
 enum { NUMBER_MOST = 64 };
 
-// How many bytes of a mark of thousands that is neither point nor comma stand there: a blank of
-// whatever width, an apostrophe. 0: none.
+// The length of a thousands separator that is neither point nor comma: a blank of any width, or an
+// apostrophe. 0: there is none.
 static size_t group_mark(const char *text)
 {
     static const char *const marks[] = {
@@ -467,9 +469,9 @@ static bool are_three_digits(const char *text)
     return strspn(text, "0123456789") == 3;
 }
 
-// Digits, points and commas, with a sign and an exponent, as they stand there without blanks around
-// them and without other marks of thousands, which stand before three digits each (*grouped: there
-// were some). Where the exponent begins; 0: it is no number.
+// Copies digits, points and commas with sign and exponent, without blanks at the ends and without
+// other thousands separators, which must stand before three digits each (*grouped: there were
+// some). Returns where the exponent begins; 0: it is no number.
 static size_t plain_digits(char out[NUMBER_MOST], bool *grouped, const char *text)
 {
     size_t used = 0;
@@ -495,7 +497,7 @@ static size_t plain_digits(char out[NUMBER_MOST], bool *grouped, const char *tex
     return *text ? 0 : strcspn(out, "eE");
 }
 
-// One to three digits, then threes, up to `end`.
+// Whether the digits up to `end` are grouped: one to three, then three each.
 static bool is_grouped(const char *text, const char *end, char mark)
 {
     const char *first = memchr(text, mark, (size_t)(end - text));
@@ -508,8 +510,8 @@ static bool is_grouped(const char *text, const char *end, char mark)
     return true;
 }
 
-// The decimal mark that a number shows: '.' or ','; '?': a point or a comma that may be either, as
-// in 1,201; 0: nothing, or it is no such number.
+// The decimal mark that a number shows: '.' or ','; '?': it has a point or a comma that may be
+// either, as in 1,201; 0: it shows none, or is no number.
 static char csv_mark(const char *cell)
 {
     char digits[NUMBER_MOST], *text = digits;
@@ -522,7 +524,7 @@ static char csv_mark(const char *cell)
     const char *comma = strrchr(text, ','), *point = strrchr(text, '.');
     if (length == 0 || strspn(text, "0123456789.,") != length || (!comma && !point))
         return 0;
-    if (comma && point) { // the last one, behind groups of three
+    if (comma && point) { // the last one is the decimal mark, after groups of three
         const char *last = comma > point ? comma : point;
         return memchr(last + 1, *last, length - (size_t)(last + 1 - text)) == NULL &&
                        is_grouped(text, last, *last == ',' ? '.' : ',') &&
@@ -531,7 +533,7 @@ static char csv_mark(const char *cell)
                    : 0;
     }
     const char mark = comma ? ',' : '.', *last = comma ? comma : point;
-    if (strchr(text, mark) != last) // thousands
+    if (strchr(text, mark) != last) // it separates thousands
         return !grouped && is_grouped(text, text + length, mark) ? (mark == ',' ? '.' : ',') : 0;
     return !grouped && !exponent && is_grouped(text, text + length, mark) ? '?' : mark;
 }
@@ -556,8 +558,8 @@ double csv_number(const char *cell, char mark)
 
 // ---- a table's numbers ----
 
-// Of a column: as csv_mark(), ':' where points alone may be either, and '!' where its cells
-// disagree, as row *at shows.
+// The decimal mark of a column, as csv_mark() gives it. ':' : its points may be either; '!': its
+// cells disagree, as row *at shows.
 static char column_mark(const struct csv *csv, size_t column, size_t *at)
 {
     char mark = 0, doubt = 0;
@@ -576,7 +578,7 @@ static char column_mark(const struct csv *csv, size_t column, size_t *at)
     return mark ? mark : doubt == ',' ? '?' : doubt ? ':' : 0;
 }
 
-// The decimal mark that the columns show, where all that show one agree; 0: there is none.
+// The decimal mark on which all columns that show one agree; 0: there is none.
 static char file_mark(const struct csv *csv)
 {
     char mark = 0;
@@ -622,7 +624,7 @@ void csv_write_plainly(struct csv_doubt *doubt, struct csv *csv)
             doubt->odd = j + 1;
             doubt->row = at;
         }
-        // A point that may be either is one, where nothing says otherwise.
+        // A point that may be either is a decimal point if nothing else is known.
         doubt->points |= found == ':' && !file;
         if (found != '!' && (found != '?' || file))
             write_column(csv, j, mark ? mark : '.');

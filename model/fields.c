@@ -150,7 +150,7 @@ void field_json(struct json *json, const struct stored_field *field, const void 
         if (field_text(field, thing))
             text(json, field->name, field_text(field, thing));
         break;
-    case FIELD_SEED: // 64 bits do not fit JSON's habits
+    case FIELD_SEED: // JSON readers may not keep all 64 bits of a number
         snprintf(seed, sizeof(seed), "%" PRIu64, *(const uint64_t *)at);
         json_text(json, field->name, seed);
         break;
@@ -161,7 +161,7 @@ void field_json(struct json *json, const struct stored_field *field, const void 
         json_number(json, field->name, field_number(field, thing));
         break;
     default:
-        // A note that is missing is null, whatever `text` makes of it.
+        // A missing note is written as null, whatever `text` would write.
         (field_text(field, thing) ? text : json_text)(json, field->name, field_text(field, thing));
         break;
     }

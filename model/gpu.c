@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shipped profiles, found by name, and figures laid over figures. The numbers themselves are in
-// model/gpu/, one file per GPU.
+// Finds the shipped profiles by name, and combines figures. The numbers themselves are in
+// model/gpu/, one file for each GPU.
 #include "model/gpu.h"
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes reports into files: a new file is complete before it replaces the old one. What is in them
-// is made in formats/.
+// Writes reports to files. A new file is complete before it replaces the old one. The content is
+// made in formats/.
 #include "reports/report.h"
 
 #include <errno.h>
@@ -46,8 +46,8 @@ static int write_fully(int file, const char *bytes, size_t length)
     return fsync(file);
 }
 
-// The name itself must survive a power cut too. A file system that cannot sync a directory keeps
-// the file all the same, so a refusal is not an error.
+// Syncs the folder, so that the file's name survives a power cut, too. Some file systems cannot
+// sync a directory and keep the file all the same, so a refusal is not an error.
 static void sync_parent(const char *path)
 {
     char *parent = xstrdup(path);
@@ -96,7 +96,7 @@ int report_replace_file(const char *path, const char *bytes, size_t length, stru
     return 0;
 }
 
-// Every parent, then the folder itself. There already is fine.
+// Makes each parent and then the folder itself. They may exist.
 static int make_folders(const char *directory, struct error *err)
 {
     char *path = xstrdup(directory);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Works out once what all reports say of a series, and how numbers, times and dates are written. It
-// judges nothing.
+// Computes once what all reports say about a series, and how numbers, times and dates are written.
+// It judges nothing.
 #include "reports/view.h"
 
 #include "model/buffer.h"
@@ -32,8 +32,9 @@ static bool has_cause_outside(enum cause cause)
     return cause == CAUSE_ENVIRONMENT || cause == CAUSE_MODEL || cause == CAUSE_PLACEMENT;
 }
 
-// Slower for a reason outside the kernel, or broken on the base too, must not fail a change
-// (cause_fails()), but it is no pass either: nothing is known about the kernel then.
+// The outcome of a result. If it is slower for a reason outside the kernel, or broken on the base,
+// too, it must not fail a change (cause_fails()). It does not pass either, because nothing is known
+// about the kernel then.
 static enum outcome outcome_of(const struct run *run, const struct result *result)
 {
     const struct verdict *v = &result->verdict;
@@ -69,7 +70,7 @@ static double measured_ns(const struct measurement *m)
     return m->state == MEASURED_OK ? positive(measurement_time_ns(m)) : NAN;
 }
 
-// Finds what the trimmed ratio does not say: launches that are slow now and then.
+// Computes what the trimmed ratio does not show: launches that are slow now and then.
 static void slow_ratios(struct view *view)
 {
     struct arena arena = {0};
@@ -195,7 +196,7 @@ void view_reason(struct buffer *out, const struct view *view)
 {
     struct buffer sentence = {0}, name = {0};
     char problem[PROBLEM_TEXT];
-    // The sentence has the regime in words, behind what it says of the problem.
+    // The sentence has the regime in words, after the problem.
     const struct problem without = problem_in(&view->result->problem, REGIME_COLD);
     problem_format(problem, &without);
     view_sentence(&sentence, view);
@@ -214,9 +215,9 @@ static bool is_number_of(const char *clause, const char *words)
            strchr("+-0123456789", clause[length]);
 }
 
-// "slower in a stream: +1.39 % (...), 48 pairs", "odds against chance 1e13", "at a clock +0.09 %,
-// so +1.49 % in cycles", "alone +1.2 % (...)": what stands in columns beside, or is a size once
-// more.
+// Whether a clause gives the size or the odds: "slower in a stream: +1.39 % (...), 48 pairs", "odds
+// against chance 1e13", "at a clock +0.09 %, so +1.49 % in cycles", "alone +1.2 % (...)". Columns
+// beside it have these already.
 static bool is_size(const char *clause, const struct result *r)
 {
     char begins[64];
@@ -408,7 +409,8 @@ const char *view_unit(double time_ns, double *factor)
     return *factor = 1, " ns";
 }
 
-// U+2212 for the sign: a hyphen is easily missed in front of a figure.
+// Writes a percentage with U+2212 as its minus sign: a hyphen in front of a figure is easily
+// missed.
 static int signed_percent(char *out, size_t size, double relative)
 {
     double percent = relative * 100;
@@ -526,7 +528,7 @@ void view_throttle(char out[VIEW_TEXT], uint8_t bits)
 
 // ---- a commit that does not build ----
 
-// Whether some libraries of a commit were built although one was not.
+// Whether some libraries of a commit were built although another one was not.
 static bool some_built(const struct run *run, enum sample_role role)
 {
     for (size_t i = 0; i < run->count; i++) {
@@ -624,8 +626,9 @@ void taken_csv(struct csv_line *line, const struct event_taken *taken)
 
 // ==== changes, for people in a hurry ====
 //
-// Changes as Markdown: a line a kernel, then what to type next. Untrusted text cannot leave its
-// cell.
+// Writes changes as Markdown: a line for each kernel, then the commands to type next. Untrusted
+// text
+// cannot leave its cell.
 
 enum { KERNELS_SHOWN = 20, NAME_LIMIT = 80, WORDS_LIMIT = 160 };
 
@@ -634,7 +637,7 @@ static bool worth_a_line(const struct view *view)
     return view->outcome != OUTCOME_PASSED || view->result->verdict.kind != VERDICT_SAME;
 }
 
-// Views come worst first, so the first of a kernel and verdict is its worst.
+// Views come worst first, so the first one of a kernel and a verdict is its worst.
 size_t changes_find(struct kernel_verdict *out, const struct view *views, size_t count)
 {
     size_t lines = 0;
@@ -728,7 +731,8 @@ void changes_next(struct buffer *out, const struct run *run, const struct kernel
     view_commands_free(&commands);
 }
 
-// The page of a forge that compares two commits stands beside the page of one.
+// Appends a link to the forge's page that compares two commits; its address resembles that of one
+// commit's page.
 static bool compare_link(struct buffer *out, const char *url, const char *base, const char *head)
 {
     static const char commit[] = "/commit/%s";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A store as tables for spreadsheets and scripts (RFC 4180), written and read.
+// Writes and reads a store as tables for spreadsheets and scripts (RFC 4180).
 #include "baselines/exchange/import.h"
 
 #include "baselines/fields.h"
@@ -14,14 +14,15 @@
 #include <string.h>
 #include <time.h>
 
-// ==== runs and metrics, written ====
+// ==== writing runs and metrics ====
 //
-// A store as tables for spreadsheets and scripts: RFC 4180, one row per measurement or per metric.
+// Writes a store as tables for spreadsheets and scripts: RFC 4180, one row per measurement or
+// metric.
 
-// Fields of a verdict that have a column further to the left.
+// The fields of a verdict whose columns stand further to the left.
 static const char *const placed[] = {"kind", "log_ratio", "lower", "upper"};
 
-// Writes the other fields; v NULL: empty cells.
+// Writes the other fields; with v NULL, empty cells.
 static void put_further(struct csv_line *line, const struct verdict *v)
 {
     for (size_t i = 0; i < verdict_fields.count; i++) {
@@ -58,7 +59,7 @@ static void put_row(struct csv_line *line, const struct run *run, const char *ui
     const bool head = role == ROLE_HEAD;
     const struct measurement *m = head ? &r->head : &r->base;
     const struct device *device = &run->devices[r->device];
-    // A verdict is of a head, where there is one.
+    // A verdict stands in the row of the head, if there is one.
     const struct verdict *v = head && r->verdict.sentence ? &r->verdict : NULL;
     const double time_ns = m->state == MEASURED_OK ? measurement_time_ns(m) : 0;
     const double clock_hz = measurement_clock_hz(m);
@@ -161,12 +162,14 @@ int store_export_metrics(struct store *store, const struct export_filter *filter
     return export_runs(store, filter, file, put_metrics, err);
 }
 
-// ==== measurements, read ====
+// ==== reading measurements ====
 //
-// Measurements from a table. Needed columns: commit, kernel, problem, time_ns. Known ones beside
-// them: run, kind, started_s, commit_s, device, device_name, role, code, state, clock_hz, regime,
-// toolchain; others are ignored. Neighbouring rows of one run (column `run`, or else commit and
-// device) make one run. Samples are not in a table: each measurement gets one that stands for all.
+// Reads measurements from a table. Required columns: commit, kernel, problem, time_ns. Optional
+// ones:
+// run, kind, started_s, commit_s, device, device_name, role, code, state, clock_hz, regime,
+// toolchain.
+// Other columns are ignored. Neighbouring rows of one run (column `run`, or else commit and device)
+// make one run. A table has no samples, so each measurement gets one sample that holds its time.
 
 #define COLUMNS(X)                                                                                 \
     X(commit)                                                                                      \
@@ -200,7 +203,7 @@ static const char *const column_names[] = {
 
 struct sample_table {
     struct csv csv;
-    int at[COLUMN_COUNT]; // where each column is, -1 if it is not there
+    int at[COLUMN_COUNT]; // the index of each column, -1 if it is missing
 };
 
 const char *import_cell(const struct csv *csv, size_t row, int column)
@@ -262,7 +265,7 @@ static const char *device_uuid(const struct sample_table *table, size_t row)
     return uuid[0] ? uuid : "imported";
 }
 
-// A whole number, or 0 when the field is empty.
+// Reads a whole number, or 0 if the field is empty.
 static int read_time(int64_t *out, const struct import *in, const struct sample_table *table,
                      size_t row, enum sample_column column, struct error *err)
 {
@@ -361,7 +364,7 @@ static int begin_run(struct import *in, const struct sample_table *table, size_t
     return import_begin(in, uid, err);
 }
 
-// The one sample that stands for a measurement whose samples are not there.
+// Makes the one sample of a measurement whose samples are not known.
 static void stand_in(struct measurement *m, struct arena *arena, double time_ns, double clock_hz)
 {
     m->samples = arena_alloc(arena, sizeof(*m->samples));
@@ -393,7 +396,7 @@ static int read_measurement(struct measurement *out, struct import *in,
     return 0;
 }
 
-// Reads a row into the result of its series; the other role may be there already.
+// Reads a row into the result of its series, which may have the other role already.
 static int read_row(struct result *r, struct import *in, const struct sample_table *table,
                     size_t row, struct error *err)
 {
@@ -424,7 +427,7 @@ static bool same_series(const struct sample_table *table, size_t a, size_t b)
            strcmp(device_uuid(table, a), device_uuid(table, b)) == 0;
 }
 
-// Checks one row without the others.
+// Checks one row by itself.
 static int check_row(struct import *in, const struct sample_table *table, size_t row,
                      struct error *err)
 {
@@ -448,7 +451,7 @@ static int check_row(struct import *in, const struct sample_table *table, size_t
     return status;
 }
 
-// Rows that cannot be read are left out before runs are made of them.
+// Leaves out rows that cannot be read, before runs are made of the others.
 static int check_rows(struct import *in, struct sample_table *table, struct error *err)
 {
     struct csv *csv = &table->csv;
@@ -514,7 +517,7 @@ static int import_csv(struct import *in, const struct import_file *file, struct 
     return status;
 }
 
-// Any table may be one; its columns are looked for when it is read.
+// Accepts every table; its columns are only looked for when it is read.
 static bool is_csv(const struct import_file *file)
 {
     size_t length;

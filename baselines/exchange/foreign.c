@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Benchmarks of other tools become series, and their times measurements.
+// Turns benchmarks of other tools into series, and their times into measurements.
 #include "baselines/exchange/foreign.h"
 
 #include "baselines/exchange/import.h"
@@ -17,8 +17,8 @@
 
 // ---- names ----
 
-// The rule by which a foreign benchmark's name and arguments become a kernel's name and a problem;
-// README.md states it. A kernel's name is lower case, digits and "_.-".
+// The rule by which another tool's name and arguments of a benchmark become a kernel's name and a
+// problem; README.md states it. A kernel's name is in lower case and has letters, digits and "_.-".
 
 static void append(struct foreign *f, char c)
 {
@@ -28,7 +28,8 @@ static void append(struct foreign *f, char c)
     f->length++;
 }
 
-// Characters that are no letter or digit become one '-', and none at the ends of a part.
+// Appends a text. A run of characters that are neither letters nor digits becomes one '-', but not
+// at the ends of a part.
 static void append_text(struct foreign *f, const char *text, size_t length)
 {
     bool gap = false, begun = false;
@@ -69,7 +70,7 @@ int foreign_type(enum dtype *out, const char *text)
         {"__nv_bfloat16", DTYPE_BF16}, {"fe4m3", DTYPE_E4M3},         {"__nv_fp8_e4m3", DTYPE_E4M3},
         {"fe5m2", DTYPE_E5M2},         {"__nv_fp8_e5m2", DTYPE_E5M2}, {"float8_e4m3fn", DTYPE_E4M3},
         {"float8_e5m2", DTYPE_E5M2},   {"fe2m1", DTYPE_E2M1}};
-    // torch.bfloat16, cutlass::half_t
+    // For types such as torch.bfloat16 and cutlass::half_t.
     for (const char *c = text; *c; c++)
         text = (*c == '.' || *c == ':') && c[1] ? c + 1 : text;
     for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
@@ -93,7 +94,7 @@ void foreign_name(struct foreign *f, const char *text)
     const char *inner = strchr(text, '<');
     size_t length = inner ? (size_t)(inner - text) : strlen(text);
     append_text(f, text, length);
-    // Template arguments, whatever brackets they are in.
+    // Reads template arguments within any kind of brackets.
     for (const char *at = inner; at && *at;) {
         char word[64];
         enum dtype type;
@@ -146,7 +147,7 @@ bool foreign_is_axis(const char *name)
     return dimension(&none, name) || names_type(name) || strcasecmp(name, "problem") == 0;
 }
 
-// A whole number of 1 to 2^31-1; counters are written as 5.12e+02.
+// Reads a whole number from 1 to 2^31-1. Counters are written in the form 5.12e+02.
 static int read_dimension(int64_t *out, const char *text)
 {
     double value;
@@ -162,7 +163,7 @@ static int read_problem(struct foreign *f, const char *text)
     struct problem problem;
     if (problem_parse(&problem, text, &ignored))
         return -1;
-    // "512x512x512" without a type leaves a type that was named elsewhere.
+    // "512x512x512" has no type, so a type that was named elsewhere stays.
     if (!strchr(text, ':') && f->typed) {
         problem.in = f->problem.in;
         problem.out = f->problem.out;
@@ -181,7 +182,7 @@ static int read_axis(struct foreign *f, const char *name, const char *text)
     if (strcasecmp(name, "problem") == 0)
         return read_problem(f, text);
     if (foreign_type(&type, text))
-        f->odd = text; // of a kernel that is no GEMM it is a part of the name
+        f->odd = text; // where the kernel is no GEMM, it is a part of the name
     else
         set_type(f, type);
     return 0;
@@ -234,9 +235,9 @@ int foreign_words(struct foreign *f, const char *name, struct arena *arena)
     return 0;
 }
 
-// ---- tables that other tools print: among other lines, and with units in words ----
+// ---- tables that tools print among other lines, with units as words ----
 
-// `first` with the separator of the line in its commas' place.
+// Whether a text begins with `first`, where the line's separator stands for the commas of `first`.
 static bool begins_with(const char *text, const char *first, size_t length, char separator)
 {
     for (size_t i = 0; i < length; i++) {
@@ -246,7 +247,7 @@ static bool begins_with(const char *text, const char *first, size_t length, char
     return true;
 }
 
-// Whether the line at `at` has the columns' heads.
+// Whether the line at `at` contains the columns' heads.
 static bool has_heads(const char *text, size_t length, size_t at, const char *first)
 {
     static const char separators[] = ",;\t";
@@ -277,7 +278,7 @@ int foreign_table(struct csv *out, struct import *in, const char *first,
                   const struct import_file *file, struct error *err)
 {
     const size_t length = file->length;
-    // Lines before the table become comments, so that the others keep their numbers.
+    // Turns the lines before the table into comments, so that the line numbers stay right.
     char *copy = xrealloc(NULL, length + 1, 1);
     size_t at = 0;
     memcpy(copy, file->text, length);
@@ -314,7 +315,8 @@ double foreign_unit_ns(const char *unit)
                  {"msecond", 1e6}, {"millisecond", 1e6}, {"s", 1e9},         {"sec", 1e9},
                  {"second", 1e9},  {"min", 60e9},        {"minute", 60e9}};
     size_t length = strlen(unit);
-    // "seconds", and words in any case; a lone letter or two are as they are.
+    // A word such as "seconds" is compared in lower case; a unit of one or two letters is compared
+    // as it is.
     const bool word = length > 2 && (unsigned char)unit[0] < 0x80;
     length -= word && (unit[length - 1] == 's' || unit[length - 1] == 'S');
     for (size_t i = 0; i < ARRAY_COUNT(units); i++) {
@@ -325,11 +327,11 @@ double foreign_unit_ns(const char *unit)
     return 0;
 }
 
-// One call of foreign_add().
+// The times that one call of foreign_add() brought.
 struct foreign_times {
     struct foreign of; // its texts live in the run's arena
     size_t order, line, offset;
-    const char *problem; // its text, to sort by
+    const char *problem; // the problem's text, used for sorting
     const double *times_ns;
     size_t count;
 };
@@ -380,7 +382,7 @@ size_t foreign_device(struct import *in, const char *kind, const char *uuid, con
     in->crowded = run->device_count == IMPORT_DEVICES;
     if (in->crowded)
         return 0;
-    if ((run->device_count & (run->device_count - 1)) == 0) { // room doubles at powers of two
+    if ((run->device_count & (run->device_count - 1)) == 0) { // the room doubles at powers of two
         struct device *more = arena_alloc(&run->arena, (2 * run->device_count + 1) * sizeof(*more));
         for (size_t i = 0; i < run->device_count; i++)
             more[i] = run->devices[i];
@@ -400,7 +402,7 @@ void foreign_at(struct import *in, const struct node *node)
     in->offset = in->file && in->file->json ? node_offset(in->file->json, node) : 0;
 }
 
-// The line being read; 0: of a text that has no lines, or it is not known.
+// The number of the line being read; 0: the text has no lines, or the number is not known.
 static size_t line_of(const struct import *in)
 {
     size_t line = 1;
@@ -408,7 +410,7 @@ static size_t line_of(const struct import *in)
         return in->line > 1 ? in->line : 0;
     for (size_t i = 0; i < in->offset && i < in->file->length; i++)
         line += in->file->text[i] == '\n';
-    // All of it may be one line.
+    // All of it may stand on one line.
     const char *end = in->file->text + in->file->length;
     const char *next = memchr(in->file->text, '\n', in->file->length);
     return line > 1 || (next && next + 1 < end) ? line : 0;
@@ -423,7 +425,7 @@ static int refuse(const struct import *in, const struct foreign *f, const char *
     return error_set(err, "%.200s: benchmark '%.100s': %s", in->name, f->name, what);
 }
 
-// Takes the element type that the caller told, where the file says a product's sizes but not its
+// Uses the element type that the caller gave, if the file gives the sizes of a product but not its
 // type.
 static const char *take_type(struct import *in, struct foreign *f, const struct problem *told)
 {
@@ -443,8 +445,9 @@ static const char *take_type(struct import *in, struct foreign *f, const struct 
     return NULL;
 }
 
-// The problem is what the benchmark says; or, if it says none, three bare numbers; or --problem.
-// Bare numbers that are no problem are a part of the name. NULL, or why there is none.
+// Decides the benchmark's problem: the one that it states; or else three bare numbers; or else
+// --problem. Bare numbers that are no problem become a part of the name. Returns NULL, or why there
+// is no problem.
 static const char *settle_problem(struct import *in, struct foreign *f)
 {
     const struct problem *told = in->source->problem;
@@ -475,8 +478,9 @@ static const char *settle_problem(struct import *in, struct foreign *f)
     return NULL;
 }
 
-// Bare numbers that are not the problem, and a name that is too long: it ends in a hash of all.
-// What a file says of a problem that --problem says otherwise is not lost: it is in the name.
+// Completes the name with bare numbers that are not the problem. A name that is too long ends in a
+// hash of all of it. What the file says about the problem where --problem overrides it also goes
+// into the name, so that it is not lost.
 static void settle_told(struct foreign *f)
 {
     static const char *const names[] = {"m", "n", "k"};
@@ -545,7 +549,7 @@ static bool is_time(double time_ns)
     return time_ns > 0 && time_ns <= SAMPLE_TIME_NS;
 }
 
-// Copies the times that a launch can have taken, and returns how many they are.
+// Copies the times that a launch can take, and returns their number.
 static size_t sound_times(double *out, const double *times_ns, size_t count)
 {
     size_t sound = 0;
@@ -572,7 +576,7 @@ static void keep(struct import *in, const struct foreign *f, const double *times
     t->problem = arena_strdup(arena, problem);
     t->of.name = arena_strdup(arena, f->name);
     t->of.detail = arena_strdup(arena, f->detail ? f->detail : "imported");
-    // The type that --problem takes the place of is not lost.
+    // The type that --problem overrides becomes a label, so that it is not lost.
     t->of.label_count = f->label_count + (f->said_type != NULL);
     t->of.label = arena_alloc(arena, t->of.label_count * sizeof(*f->label));
     if (f->said_type)
@@ -631,7 +635,7 @@ static bool same_series(const struct foreign_times *a, const struct foreign_time
            problem_equal(&a->of.problem, &b->of.problem) && a->of.device == b->of.device;
 }
 
-// Puts samples into the measurement, in the order of the file.
+// Appends samples to the measurement, in the order of the file.
 static void put_samples(struct measurement *m, struct arena *arena,
                         const struct foreign_times *times, size_t count)
 {
@@ -646,7 +650,7 @@ static void put_samples(struct measurement *m, struct arena *arena,
     }
 }
 
-// ---- rows of one series that differ in what is no part of their names ----
+// ---- rows with one series name that differ in their labels ----
 
 static const char *label_of(const struct foreign *f, const char *name)
 {
@@ -666,7 +670,8 @@ static bool label_differs(const struct foreign_times *times, size_t count, const
     return false;
 }
 
-// The label is used up: two values may make the same part, and are not asked about again.
+// Makes the label a part of the name and removes it from the labels: two of its values may give the
+// same part, and it must not be tried again.
 static void add_part(struct foreign *f, const char *name)
 {
     const char *value = label_of(f, name);
@@ -682,8 +687,8 @@ static void add_part(struct foreign *f, const char *name)
     settle_name(f, false);
 }
 
-// Rows of one kernel: where a label tells rows of a series apart, every row of the kernel gets it,
-// so that its series are told apart in one way. False: there is none left.
+// Looks for a label that tells rows of one series apart. If there is one, every row of the kernel
+// gets it, so that all its series are named in the same way. False: there is none left.
 static bool tell_kernel_apart(struct foreign_times *times, size_t count)
 {
     for (size_t from = 0, to; from < count; from = to) {
@@ -720,7 +725,7 @@ static void tell_apart(struct import *in)
     while (tell_once_apart(in));
 }
 
-// Rows of other benchmarks whose names have become the same are left out; the first stays.
+// Leaves out rows of other benchmarks whose names became the same; the rows of the first one stay.
 static int leave_strangers(struct import *in, struct foreign_times *times, size_t *count,
                            struct error *err)
 {
@@ -772,7 +777,7 @@ static int save_series(struct import *in, struct foreign_times *times, size_t co
     return import_result(in, &r, err);
 }
 
-// A hash of the rows of a run. By it a run is known again where a file holds several runs.
+// A hash over the rows of a run. It identifies the run if a file holds several.
 static uint64_t hash_times(const struct import *in)
 {
     uint64_t hash = HASH_START;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the readers of files share: who is blamed, runs that are begun and ended, and results that
-// are there already.
+// What the readers of files share: messages about the file, the beginning and end of runs, and
+// results that the store has already.
 #include "baselines/exchange/import.h"
 
 #include "baselines/fields.h"
@@ -30,7 +30,7 @@ int import_limit(const struct import *in, size_t count, size_t most, const char 
                                      in->name, most, what);
 }
 
-// Counts runs and results of a file, unless it is our own export.
+// Counts a run or result of the file, unless the file is our own export.
 static int count_handled(struct import *in, struct error *err)
 {
     return in->whole ? 0 : import_limit(in, ++in->handled, IMPORT_RESULTS, "runs and results", err);
@@ -107,7 +107,7 @@ int import_table(struct csv *out, struct import *in, const char *text, size_t le
 
 void import_uid(char uid[STORE_UID_TEXT], const char *const *texts, size_t count)
 {
-    // Two hashes: from the usual start, and from one more step of it.
+    // Two hashes with different starts.
     uint64_t hash[2] = {HASH_START, hash_text(HASH_START, "")};
     for (size_t i = 0; i < count; i++) {
         hash[0] = hash_text(hash[0], texts[i]);
@@ -143,14 +143,14 @@ bool import_is_code(const char *text)
     return strlen(text) < OBJECT_ID_TEXT;
 }
 
-// A run of that uid is the same run only if it began as this one did.
+// Refuses a run that has the uid of a stored run but did not begin as that one did.
 static int check_known(struct import *in, int64_t id, struct error *err)
 {
     struct run known;
     if (store_load_run(&known, in->store, id, err))
         return import_blame(in, err);
     const struct run *run = &in->run;
-    // An imported run begins when it is imported, unless its table says when.
+    // An imported run begins when it is imported, unless its table gives a time.
     const bool same =
         known.kind == run->kind && (run->kind == RUN_IMPORT || known.started_s == run->started_s) &&
         strcmp(known.base.id, run->base.id) == 0 && strcmp(known.head.id, run->head.id) == 0 &&
@@ -193,8 +193,8 @@ int import_begin(struct import *in, const char *uid, struct error *err)
     return 0;
 }
 
-// Finds out whether a result is here already. Its facts are then the same, and conclusions that
-// were made here since may be newer, so it is left as it is.
+// Whether the store has a result already. Its facts are then the same, and the store may have newer
+// conclusions about it, so it is left as it is.
 static int is_there(bool *out, struct import *in, const struct result *result, struct error *err)
 {
     const struct series series = {result->kernel, &result->problem,
@@ -233,7 +233,7 @@ int import_result(struct import *in, const struct result *result, struct error *
     return 0;
 }
 
-// Adds a line to the report: which commit and devices the imported times belong to.
+// Adds a line to the report that names the commit and the devices of the imported times.
 static void say_where(struct import *in)
 {
     const struct run *run = &in->run;

@@ -22,7 +22,7 @@ static bool is_time(const char *benchmark)
     return strncmp(last, "time_", 5) == 0 || strncmp(last, "timeraw_", 8) == 0;
 }
 
-// The member of a benchmark: by name in version 1, by its column in version 2.
+// Finds a value of a benchmark: by its name in version 1, by its column in version 2.
 static const struct node *part(const struct node *benchmark, const struct node *columns,
                                const char *name)
 {
@@ -39,7 +39,7 @@ static const struct node *part(const struct node *benchmark, const struct node *
     return NULL;
 }
 
-// The lists of values of a benchmark's parameters: the last one changes first.
+// The values of each parameter of a benchmark. The last parameter changes fastest.
 struct parameters {
     const struct node **values[16];
     size_t counts[16], count;
@@ -60,7 +60,7 @@ static void list_parameters(struct parameters *out, const struct node *params, s
     }
 }
 
-// Reads the parameters of result number `index`. Texts stand in Python's quotes.
+// Reads the parameters of the result with number `index`. Texts are in Python's quotes.
 static int read_parameters(struct foreign *f, const struct parameters *params, size_t index,
                            struct arena *arena)
 {

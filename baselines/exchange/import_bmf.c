@@ -31,7 +31,7 @@ static int read_measure(struct import *in, const struct node *benchmark, const s
     return foreign_add(in, &f, &time_ns, 1, err);
 }
 
-// Any measure of any benchmark has a value.
+// A file is BMF if every measure of every benchmark has a value.
 static bool is_bmf(const struct import_file *file)
 {
     const struct node *json = file->json;

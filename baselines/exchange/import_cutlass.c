@@ -18,7 +18,7 @@
 #include <string.h>
 #include <strings.h>
 
-// Why a row is left out: a column, and what it is not.
+// Refuses a row with the name of a column and what its value is not.
 static int refuse(struct import *in, struct foreign *f, const char *column, const char *what,
                   struct error *err)
 {
@@ -27,7 +27,7 @@ static int refuse(struct import *in, struct foreign *f, const char *column, cons
     return foreign_leave(in, f, 1, why, err) ? -1 : 1;
 }
 
-// "f16:column": the type, and whether the operand is stored column by column.
+// Reads "f16:column": the type, and whether the operand is column-major.
 static int read_operand(enum dtype *type, bool *by_column, const char *text)
 {
     char name[16];
@@ -39,7 +39,7 @@ static int read_operand(enum dtype *type, bool *by_column, const char *text)
     return foreign_type(type, name) || (!*by_column && strcmp(colon + 1, "row") != 0) ? -1 : 0;
 }
 
-// An empty text is read as `missing`.
+// Reads a factor; an empty text gives `missing`.
 static int read_factor(float *out, const char *text, float missing)
 {
     double value = missing;
@@ -49,7 +49,7 @@ static int read_factor(float *out, const char *text, float missing)
     return 0;
 }
 
-// 1: the row is left out.
+// Reads a row's problem. 1: the row is left out.
 static int read_problem(struct foreign *f, struct import *in, const struct csv *csv, size_t row,
                         struct error *err)
 {
@@ -70,7 +70,7 @@ static int read_problem(struct foreign *f, struct import *in, const struct csv *
     const char *c = foreign_field(csv, row, csv_column(csv, "D") < 0 ? "C" : "D");
     if (c[0] && read_operand(&p->out, &c_by_column, c))
         return refuse(in, f, "C, D", "TYPE:row or TYPE:column, of a type that plumb has", err);
-    // A by rows and B by columns are K-major, which is TN.
+    // A row-major A with a column-major B is K-major on both sides, which is TN.
     p->layout =
         a_by_column ? (b_by_column ? LAYOUT_TT : LAYOUT_NT) : (b_by_column ? LAYOUT_TN : LAYOUT_NN);
     if (read_factor(&p->alpha, foreign_field(csv, row, "alpha"), 1) || p->alpha == 0 ||
@@ -128,7 +128,7 @@ static bool is_placed(const char *column)
     return false;
 }
 
-// The arguments that are neither the problem's nor in the name.
+// Makes labels of the arguments that belong neither to the problem nor to the name.
 static void put_labels(struct foreign *f, const struct csv *csv, size_t row)
 {
     const int from = csv_column(csv, "Status"), to = csv_column(csv, "Bytes");

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <strings.h>
 
-// "2024-05-06T07:08:09+02:00" or with a Z; 0: no such time.
+// Reads a time such as "2024-05-06T07:08:09+02:00" or with a Z; 0: it is no such time.
 static int64_t read_time(const char *text)
 {
     int y, mo, d, h, mi, s, zone_h = 0, zone_m = 0, used = 0;
@@ -31,7 +31,7 @@ static int64_t read_time(const char *text)
     const bool west = *zone == '-';
     if ((*zone == '+' || west) && sscanf(zone + 1, "%2d:%2d", &zone_h, &zone_m) != 2)
         return 0;
-    // Days since 1970 of a date, by the calendar that begins its years in March.
+    // Days since 1970 of a date; years begin in March here.
     const int64_t year = mo <= 2 ? y - 1 : y, era = year / 400, of_era = year - era * 400;
     const int64_t of_year = (153 * (mo + (mo > 2 ? -3 : 9)) + 2) / 5 + d - 1;
     const int64_t days = era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
@@ -56,7 +56,7 @@ static bool read_commit(struct commit *out, const struct node *entry, struct are
     return true;
 }
 
-// Nanoseconds of a value in that unit; NaN: it is no time.
+// A value in nanoseconds, given its unit; NaN: it is no time.
 static double read_value(double value, const char *unit)
 {
     char word[24];
@@ -124,7 +124,7 @@ static int read_entry(struct import *in, const struct node *entry, const char *s
 static int read_suites(struct import *in, const struct node *file, struct error *err)
 {
     const struct node *entries = node_member(file, "entries");
-    struct arena arena = {0}; // commits live as long as all runs
+    struct arena arena = {0}; // commits must live as long as all runs
     int status = 0;
     if (!entries || entries->type != NODE_OBJECT)
         return error_set(err, "%.200s: not github-action-benchmark's data: no entries", in->name);
@@ -165,7 +165,7 @@ static int import_ghbench(struct import *in, const struct import_file *file, str
     struct import_file script = *file;
     struct arena arena = {0};
     int status = 0;
-    if (begin) { // a script: what stands behind the last brace is its end
+    if (begin) { // the file is a script, which ends after the last brace
         while (end > begin && end[-1] != '}')
             end--;
         script = (struct import_file){.text = begin, .length = (size_t)(end - begin)};

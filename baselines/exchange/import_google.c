@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// "Gemm<float>/512/512/512/threads:2/real_time": the first part, then arguments.
+// Reads a name such as "Gemm<float>/512/512/512/threads:2/real_time": the first part, then
+// arguments.
 static int read_name(struct foreign *f, const char *name, struct arena *arena)
 {
     static const char *const how[] = {"iterations", "repeats",     "min_time",    "min_warmup_time",
@@ -50,7 +51,7 @@ static int read_more(struct foreign *f, const struct node *benchmark)
     const char *label = node_text(benchmark, "label", "");
     if (problem_parse(&problem, label, &ignored) == 0 && foreign_argument(f, "problem", label))
         return -1;
-    // Counters are a problem when all three are there; one alone is a user's own figure.
+    // Counters are a problem if all three are there; one alone is a user's own figure.
     static const char *const sizes[][2] = {{"M", "m"}, {"N", "n"}, {"K", "k"}};
     const struct node *found[ARRAY_COUNT(sizes)];
     for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
@@ -66,11 +67,11 @@ static int read_more(struct foreign *f, const struct node *benchmark)
     return 0;
 }
 
-// A benchmark of the file, in the order of their run's names.
+// A benchmark of the file; they are sorted by the name of their run.
 struct benchmark_entry {
     const struct node *node;
-    const char *run;       // what its repetitions and their aggregates share
-    const char *aggregate; // which; NULL: a repetition
+    const char *run;       // the name that repetitions and their aggregates share
+    const char *aggregate; // which aggregate it is; NULL: it is a repetition
     size_t order;
 };
 
@@ -100,7 +101,7 @@ static int read_benchmark(struct import *in, const struct benchmark_entry *entry
     return foreign_add(in, &f, &time_ns, f.state == MEASURED_OK, err);
 }
 
-// The ending of an aggregate's name, which says which aggregate it is; NULL: it is none.
+// The ending of an aggregate's name that says which aggregate it is; NULL: it is none.
 static const char *aggregate_ending(const char *name)
 {
     static const char *const endings[] = {"_mean", "_median", "_stddev", "_cv", "_min", "_max"};
@@ -134,8 +135,8 @@ static bool has_run(const struct benchmark_entry *entries, size_t count, const c
     return low > 0 && strcmp(entries[low - 1].run, run) == 0;
 }
 
-// Without run_type: a name like an aggregate's is one where its benchmark is there too, or its
-// standard deviation.
+// Decides whether an entry is an aggregate if there is no run_type. A name that looks like an
+// aggregate's is one if the file has the benchmark itself, or its standard deviation.
 static void guess_aggregate(struct benchmark_entry *e, const struct benchmark_entry *sorted,
                             size_t count, struct arena *arena)
 {
@@ -171,13 +172,13 @@ static struct benchmark_entry *list_entries(const struct node *list, struct aren
     return entries;
 }
 
-// Whether the entry is a fit of how a family of benchmarks grows, and so no time of one of them.
+// Whether the entry describes how a family of benchmarks scales; it is then no benchmark's time.
 static bool is_fit(const struct benchmark_entry *e)
 {
     return strcmp(e->aggregate, "BigO") == 0 || strcmp(e->aggregate, "RMS") == 0;
 }
 
-// The aggregate that stands for the benchmark: the median, or else the mean. NULL: there is
+// The aggregate that is used for the benchmark: the median, or else the mean. NULL: there is
 // neither.
 static const struct benchmark_entry *best_aggregate(const struct benchmark_entry *entries,
                                                     size_t count)
@@ -207,7 +208,7 @@ static int leave_aggregates(struct import *in, const struct benchmark_entry *ent
     return foreign_leave(in, &f, 1, "has aggregates alone, and none is a median or a mean", err);
 }
 
-// One benchmark's repetitions, or the median of what was made of them.
+// Reads one benchmark: its repetitions, or the median of their aggregates.
 static int read_run(struct import *in, const struct benchmark_entry *entries, size_t count,
                     size_t device, struct error *err)
 {

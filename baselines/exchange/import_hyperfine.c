@@ -23,7 +23,7 @@ static int read_parameters(struct foreign *f, const struct node *parameters)
     return 0;
 }
 
-// Times in nanoseconds; NaN where the command failed.
+// Returns times in nanoseconds; NaN where the command failed.
 static double *read_times(size_t *count, const struct node *result, struct arena *arena)
 {
     const struct node *times = node_member(result, "times");

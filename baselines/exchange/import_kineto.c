@@ -27,7 +27,7 @@ static bool is_kernel(const struct node *event)
     return strcasecmp(node_text(event, "cat", ""), "kernel") == 0;
 }
 
-// "[4, 106, 1]" as "4-106-1".
+// Turns "[4, 106, 1]" into "4-106-1".
 static const char *shape_text(const struct node *args, const char *name, struct arena *arena)
 {
     const struct node *list = node_member(args, name);
@@ -121,7 +121,7 @@ static bool is_kineto(const struct import_file *file)
 static int import_kineto(struct import *in, const struct import_file *file, struct error *err)
 {
     const struct node *list = find_events(file->json);
-    struct arena arena = {0}; // the launches are read in an order of their own
+    struct arena arena = {0}; // for the launches, which are sorted before they are read
     if (!list)
         return error_set(err, "%.200s: not a trace of Kineto: no list of events", in->name);
     const struct node *devices = node_member(file->json, "deviceProperties");
@@ -141,6 +141,6 @@ static int import_kineto(struct import *in, const struct import_file *file, stru
     return status ? -1 : foreign_end(in, err);
 }
 
-// A trace is long, and most of it is calls of the host.
+// A trace is long, and most of it describes calls of the host, so other events are dropped early.
 static const struct node_sieve kernels_alone = {"traceEvents", is_kernel};
 const struct importer importer_kineto = {"kineto", is_kineto, import_kineto, &kernels_alone};

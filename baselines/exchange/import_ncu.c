@@ -19,13 +19,13 @@
 #include <strings.h>
 
 struct ncu_launch {
-    size_t row; // its first one
+    size_t row; // its first row
     double time_ns, clock_hz;
-    const char *said; // the time as it stands there
-    bool odd;         // the time's unit is none
+    const char *said; // its time as the file has it
+    bool odd;         // the time's unit is not known
 };
 
-// The unit "Ghz", "cycle/nsecond" or the like in hertz; 0: unknown.
+// The value of a unit such as "Ghz" or "cycle/nsecond" in hertz; 0: not known.
 static double unit_hz(const char *unit)
 {
     static const struct {
@@ -53,7 +53,7 @@ static bool is_clock(const char *metric)
            strcmp(metric, "sm__cycles_elapsed.avg.per_second") == 0;
 }
 
-// A metric that is no time or clock is passed over.
+// Takes a metric of a launch. One that is neither a time nor a clock is ignored.
 static void take_metric(struct ncu_launch *launch, const char *metric, const char *unit,
                         const char *value)
 {
@@ -87,7 +87,7 @@ static int add_launch(struct import *in, const struct csv *csv, const struct ncu
     f.device = foreign_device(in, "cuda", arena_printf(arena, "ncu:%s:%s", host, device),
                               arena_printf(arena, "GPU %s of %s", device, host));
     foreign_name(&f, foreign_bare_name(arena, name));
-    // Launches of other shapes are not the same thing, whatever their kernel's name.
+    // Launches of other shapes are different work, even if their kernel has the same name.
     foreign_label(&f, "grid", foreign_field(csv, row, "Grid Size"));
     foreign_label(&f, "block", foreign_field(csv, row, "Block Size"));
     if (launch->odd)
@@ -143,8 +143,8 @@ static bool is_ncu(const struct import_file *file)
 static int import_ncu(struct import *in, const struct import_file *file, struct error *err)
 {
     struct csv csv = {0};
-    in->spoken = true; // it writes numbers as the machine's language has them
-    // A metric's row has no fields for the rules, whose columns are behind it.
+    in->spoken = true; // it writes numbers in the machine's language
+    // The row of a metric ends before the columns of the rules.
     in->enough = "Metric Value";
     int status = foreign_table(&csv, in, "\"ID\",", file, err);
     if (status == 0 && csv_column(&csv, "Kernel Name") < 0)

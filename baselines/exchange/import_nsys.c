@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Launches that are one: of one kernel, on one device, on one grid and block.
+// Launches that are samples of one series: they have one kernel, device, grid and block.
 struct launch_group {
     const char *name, *grid, *block, *device;
     const char *device_name;
@@ -43,15 +43,15 @@ static int add_group(struct import *in, const struct launch_group *g, const char
     return foreign_add(in, &f, g->times_ns, g->count, err);
 }
 
-// ---- the tables that nsys prints ----
+// ---- tables that nsys prints ----
 
 static bool has_word(const char *line, size_t length, const char *word)
 {
     return memmem(line, length, word, strlen(word)) != NULL;
 }
 
-// The line that names the columns of a table of kernels, and where that table ends: nsys prints
-// several after each other, with an empty line or a word about the next one between them.
+// Finds the line with the columns of a table of kernels, and the end of that table. nsys prints
+// several tables one after the other, with an empty line or a title between them.
 static const char *find_table(size_t *line_length, size_t *end, const struct import_file *file)
 {
     const char *stop = file->text + file->length, *found = NULL;
@@ -75,7 +75,7 @@ static const char *find_table(size_t *line_length, size_t *end, const struct imp
     return found;
 }
 
-// The first column whose name begins so; -1: there is none.
+// The first column whose name begins with this text; -1: there is none.
 static int column_of(const struct csv *csv, const char *begin)
 {
     for (size_t i = 0; i < csv->columns; i++) {
@@ -91,7 +91,7 @@ static const char *cell(const struct csv *csv, size_t row, const char *column)
     return at < 0 ? "" : csv->rows[row].fields[at];
 }
 
-// The unit in a column's head, in nanoseconds: 1 of "Med (ns)"; 0: the head names none.
+// The unit in a column's head, in nanoseconds: 1 for "Med (ns)"; 0: the head has no unit.
 static double unit_of(const struct csv *csv, int column)
 {
     const char *open = column < 0 ? NULL : strchr(csv->header[column], '(');
@@ -101,7 +101,7 @@ static double unit_of(const struct csv *csv, int column)
     return foreign_unit_ns(unit);
 }
 
-// "4-106-1" of three columns, or of one with all three.
+// Makes "4-106-1" of three columns, or of one column that has all three numbers.
 static const char *shape_of(const struct csv *csv, size_t row, const char *first,
                             const char *const three[3], struct arena *arena)
 {
@@ -143,7 +143,8 @@ static int read_table(struct import *in, const struct csv *csv, struct error *er
     for (size_t i = 0; i < ARRAY_COUNT(names) && column < 0; i++)
         column = column_of(csv, names[i]);
     double unit_ns = unit_of(csv, column);
-    if (column >= 0 && !strchr(csv->header[column], '(')) // before 2021.5: "Average"
+    // Such as "Average", before version 2021.5.
+    if (column >= 0 && !strchr(csv->header[column], '('))
         unit_ns = unit_of(csv, column_of(csv, "Total Time ("));
     if (column < 0 || unit_ns == 0)
         return error_set(err, "%.200s: no column of a kernel's time that says its unit", in->name);
@@ -182,8 +183,7 @@ static bool is_database(const struct import_file *file)
     return file->length > 100 && memcmp(file->text, database_mark, sizeof(database_mark)) == 0;
 }
 
-// A stranger's database may make a question endless, so a question is ended after this many
-// steps.
+// A hostile database may make a query endless, so a query is stopped after this many steps.
 enum { STEPS_AT_ONCE = 1 << 16, STEPS_MOST = 4000 };
 
 static int count_steps(void *context)
@@ -196,8 +196,8 @@ static int fail(const struct import *in, sqlite3 *db, struct error *err)
     return error_set(err, "%.200s: not a database of nsys: %.200s", in->name, sqlite3_errmsg(db));
 }
 
-// Opens the file as it lies in memory, read only. Only its tables are read; triggers and views
-// are not run.
+// Opens the file as a read-only database in memory. Only its tables are read; triggers and views
+// never run.
 static int open_database(sqlite3 **out, const struct import *in, const struct import_file *file,
                          struct error *err)
 {
@@ -228,8 +228,8 @@ static bool has_column(sqlite3 *db, const char *table, const char *column)
            SQLITE_OK;
 }
 
-// A piece of SQL for a column of the GPU that the launch ran on; "NULL" where the database lacks
-// the column. GPUs that CUDA does not use have the CUDA number 0 too, so they are told apart.
+// The SQL for a column of the GPU that the launch ran on; "NULL" if the database has no such
+// column. GPUs that CUDA does not use also have the CUDA number 0, so they must be excluded.
 static char *of_gpu(sqlite3 *db, const char *column)
 {
     if (!has_column(db, "TARGET_INFO_GPU", column))
@@ -242,7 +242,8 @@ static char *of_gpu(sqlite3 *db, const char *column)
                    has_column(db, "TARGET_INFO_GPU", "cuDevice") ? "cuDevice" : "id");
 }
 
-// To sort two and a half million of them, which a file of 64 MiB may have, takes more than 5 s.
+// Refuses too many launches: a file of 64 MiB may have two and a half million, and sorting those
+// takes more than 5 s.
 static int check_launches(const struct import *in, sqlite3 *db, const char *table,
                           struct error *err)
 {
@@ -291,8 +292,8 @@ static const char *text_at(sqlite3_stmt *s, int column)
     return text ? text : "";
 }
 
-// The name that plumb has for a GPU of that UUID. nsys writes the UUID with or without its first
-// word.
+// The name that plumb uses for the GPU with that UUID. nsys writes the UUID with or without its
+// first word.
 static const char *device_at(sqlite3_stmt *s, struct arena *arena)
 {
     const char *uuid = text_at(s, 5), *name = text_at(s, 6);

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SAMPLES_MOST = 1 << 20 }; // of one state
+enum { SAMPLES_MOST = 1 << 20 }; // for one state
 
 // An axis value as text: nvbench writes numbers as strings.
 static const char *axis_text(const struct node *axis)
@@ -32,14 +32,14 @@ static const char *axis_text(const struct node *axis)
     return value->text;
 }
 
-// "T{ct}" and "M{io}" say how an axis is used, and are T and M.
+// The name of an axis without a suffix that says how it is used: "T{ct}" is T, "M{io}" is M.
 static const char *axis_name(const struct node *axis, struct arena *arena)
 {
     const char *name = node_text(axis, "name", ""), *brace = strchr(name, '{');
     return brace && brace > name ? arena_strndup(arena, name, (size_t)(brace - name)) : name;
 }
 
-// A value of a summary, NULL if there is none: numbers are written as strings.
+// A value of a summary as text, NULL if there is none; nvbench writes numbers as strings.
 static const char *summary_text(const struct node *state, const char *tag, const char *name)
 {
     const struct node *list = node_member(state, "summaries");
@@ -61,10 +61,11 @@ static double summary(const struct node *state, const char *tag)
     return text && parse_double(&number, text) == 0 ? number : NAN;
 }
 
-// ---- samples: floats of four bytes, the lowest first, in a file that the state names ----
+// ---- samples: floats of four bytes, little-endian, in a file that the state names ----
 
-// Where that file is: nvbench writes FILE-bin/0.bin, and where that lay when it ran, which may be
-// anywhere. It is looked for beside the JSON and nowhere else. NULL: it cannot be there.
+// Finds that file. nvbench writes FILE-bin/0.bin, and names the place where the file lay when
+// nvbench ran, which may be anywhere. It is only looked for next to the JSON. NULL: it cannot be
+// there.
 static char *samples_path(const struct import *in, const char *named)
 {
     const char *name = strrchr(named, '/'), *folder = name;
@@ -76,7 +77,8 @@ static char *samples_path(const struct import *in, const char *named)
     return xprintf("%s/%s", in->source->beside, folder);
 }
 
-// In the arena; NULL: they are not there. Nothing is made for what a state only claims.
+// Reads samples into the arena; NULL: the file does not have them. Memory is allocated only for
+// samples that exist, not for a number that the state claims.
 static double *read_samples(size_t count, const char *path, struct arena *arena)
 {
     struct stat info;
@@ -101,7 +103,8 @@ static double *read_samples(size_t count, const char *path, struct arena *arena)
     return times_ns;
 }
 
-// The times of a state that says that it has some: NULL where it has none, or they are not there.
+// Finds the times of a state that says that it has samples. NULL: it has none, or the file is
+// missing.
 static double *find_samples(size_t *count, struct import *in, const struct node *state)
 {
     static const char tag[] = "nv/json/bin:nv/cold/sample_times";
@@ -118,7 +121,7 @@ static double *find_samples(size_t *count, struct import *in, const struct node 
     return times_ns;
 }
 
-// The file's device of that number.
+// Finds the file's device with that number.
 static int find_device(size_t *out, struct import *in, const struct node *file, int64_t id)
 {
     const struct node *list = node_member(file, "devices");

@@ -16,7 +16,7 @@ static bool is_plain(const struct node *value)
     return value->type == NODE_TEXT || value->type == NODE_NUMBER;
 }
 
-// Reads the parameters that parametrize() names; false: it names none.
+// Reads the parameters that parametrize() names; false: it gives no names.
 static bool read_params(struct foreign *f, int *status, const struct node *params)
 {
     if (!params || params->type != NODE_OBJECT || !params->count)
@@ -28,7 +28,7 @@ static bool read_params(struct foreign *f, int *status, const struct node *param
     return true;
 }
 
-// "512-512-512-bf16"; a problem in it may have dashes of its own.
+// Reads "512-512-512-bf16"; a problem in it may have dashes of its own.
 static int read_brackets(struct foreign *f, char *text)
 {
     struct problem problem;
@@ -117,7 +117,8 @@ static int import_pytest(struct import *in, const struct import_file *file, stru
                          in->name, id);
     if (foreign_begin(in, "pytest-benchmark", known ? &named : NULL, file, err))
         return -1;
-    in->dirty = dirty ? arena_strdup(&in->run.arena, id) : NULL; // the file's JSON ends earlier
+    // The file's JSON is freed before the import ends.
+    in->dirty = dirty ? arena_strdup(&in->run.arena, id) : NULL;
     const char *brand = node_text(cpu, "brand_raw", node_text(machine, "machine", "unknown"));
     size_t device = foreign_device(
         in, "host", arena_printf(&in->run.arena, "pytest-benchmark:%.100s", brand), node);

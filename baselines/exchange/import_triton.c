@@ -16,7 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
-// The unit in the innermost brackets that a column's name ends in, "ms" of "Triton (Time (ms))";
+// The unit in the last and innermost brackets of a column's name: "ms" in "Triton (Time (ms))";
 // NULL: there is none.
 static const char *unit_of(size_t *name_length, const char *column, struct arena *arena)
 {
@@ -28,7 +28,7 @@ static const char *unit_of(size_t *name_length, const char *column, struct arena
     return arena_strndup(arena, inner + 1, strcspn(inner + 1, ")"));
 }
 
-// Operations per nanosecond of one of a rate; 0: it is none.
+// The operations per nanosecond that one of a rate's unit stands for; 0: the unit is no rate.
 static double rate_of(const char *unit)
 {
     static const struct {
@@ -48,14 +48,15 @@ static bool is_swept(const char *column)
     return length == 0 || column[length - 1] != ')' || !strchr(column, '(');
 }
 
-// The arguments of a row: columns without a unit, before the first with one. -1: one is none.
+// Reads the arguments of a row: the columns before the first one with a unit. -1: a value is
+// malformed.
 static int read_arguments(struct foreign *f, const struct csv *csv, size_t row, size_t swept,
                           struct arena *arena)
 {
     for (size_t i = 0; i < swept; i++) {
         const char *text = csv->rows[row].fields[i];
         double value;
-        // pandas writes whole numbers of a column as 256.0.
+        // pandas writes whole numbers of a column in the form 256.0.
         if (parse_double(&value, text) == 0 && value == floor(value) && fabs(value) < 1e15)
             text = arena_printf(arena, "%.0f", value);
         if (foreign_argument(f, csv->header[i], text))
@@ -103,9 +104,10 @@ static bool is_unit(const char *column, struct arena *arena)
            (foreign_unit_ns(unit) > 0 || rate_of(unit) > 0 || strcasecmp(unit, "GB/s") == 0);
 }
 
-enum { HEADER_MOST = 1 << 20 }; // bytes; a stranger's whole file may be one line of cells
+enum { HEADER_MOST = 1 << 20 }; // in bytes; a hostile file may consist of one line
 
-// Arguments, then lines of the chart, which have units, and perhaps their difference.
+// Accepts a table whose columns are arguments, then lines of the chart, which have units, and
+// perhaps their difference.
 static bool is_triton(const struct import_file *file)
 {
     struct csv csv = {0};
@@ -138,7 +140,7 @@ static int import_triton(struct import *in, const struct import_file *file, stru
         foreign_device(in, "cuda", "triton", "unknown");
     while (status == 0 && swept < csv.columns && is_swept(csv.header[swept]))
         swept++;
-    // Without any unit the first column is what was swept, and axes behind it are too.
+    // If no column has a unit, the first one is the swept argument, and so are further axes.
     if (swept == csv.columns) {
         for (swept = csv.columns > 0; swept < csv.columns && foreign_is_axis(csv.header[swept]);)
             swept++;

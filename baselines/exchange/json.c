@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A store as lines of JSON, written and read: complete, one object per line, readable by a person
-// and by git. Results belong to the run line before them. README.md describes the forms.
+// Writes and reads a store as complete lines of JSON: one object per line, for people and for git.
+// Results belong to the run whose line precedes them. README.md describes the forms.
 
 #include "baselines/exchange/import.h"
 #include "baselines/fields.h"
@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- runs, written ----
+// ---- writing runs ----
 
-// A line, {"what":{...}}, put together in memory and then written whole.
+// A line, {"what":{...}}, which is composed in memory and then written at once.
 struct export_line {
     struct buffer text;
-    struct json json; // into `text`
+    struct json json; // writes into `text`
 };
 
 static struct json *export_begin(struct export_line *line, const char *what)
@@ -38,13 +38,13 @@ static void export_end(struct export_line *line, FILE *file)
     buffer_free(&line->text);
 }
 
-// As json_text(), but NULL is "".
+// Does the same as json_text(), but writes NULL as "".
 static void export_text(struct json *json, const char *name, const char *text)
 {
     json_text(json, name, text ? text : "");
 }
 
-// An object of fields.
+// Writes fields as an object.
 static void put_fields(struct json *json, const char *name, const struct stored_fields *fields,
                        const void *thing)
 {
@@ -53,7 +53,7 @@ static void put_fields(struct json *json, const char *name, const struct stored_
     json_end(json, '}');
 }
 
-// The commit; null when its id is "".
+// Writes a commit; null when its id is "".
 static void export_commit(struct json *json, const char *name, const struct commit *c)
 {
     if (c->id[0])
@@ -62,7 +62,7 @@ static void export_commit(struct json *json, const char *name, const struct comm
         json_text(json, name, NULL);
 }
 
-// Writes a device into a line where "name" has another meaning.
+// Writes a device in a line where "name" means something else.
 static void put_device(struct json *json, const struct device *d)
 {
     export_text(json, "kind", d->kind);
@@ -121,7 +121,7 @@ static void put_run(FILE *file, const struct run *run, const char *uid)
     export_end(&line, file);
 }
 
-// A column: one number when all samples agree, else an array.
+// Writes a column of samples: one number if all of them are equal, else an array.
 static void put_column(struct json *json, const char *name, const struct measurement *m,
                        double (*get)(const struct sample *))
 {
@@ -138,7 +138,7 @@ static void put_column(struct json *json, const char *name, const struct measure
     json_end(json, ']');
 }
 
-// Every field of a sample as a double: all are exact in one.
+// A field of a sample as a double, in which every value is exact.
 #define X(field, low, high)                                                                        \
     static double get_##field(const struct sample *s)                                              \
     {                                                                                              \
@@ -252,7 +252,7 @@ int export_runs(struct store *store, const struct export_filter *filter, FILE *f
     size_t count = 0;
     bool found = filter->run_id == 0;
     int status = store_list_runs(&entries, &count, store, STORE_ALL_RUNS, 0, &arena, err);
-    // Oldest first, so that what is reused comes before who reuses it.
+    // Oldest first, so that a measurement comes before the results that reuse it.
     for (size_t i = count; status == 0 && i > 0 && !ferror(file); i--) {
         struct run run;
         const struct run_entry *entry = &entries[i - 1];
@@ -272,9 +272,9 @@ int export_runs(struct store *store, const struct export_filter *filter, FILE *f
     return status;
 }
 
-// ---- profiles, epochs and builds, written ----
+// ---- writing profiles, epochs and builds ----
 
-// Each figure is a list of its fields.
+// Writes figures, each as a list of its fields.
 static int put_figures(struct json *json, struct store *store, int64_t profile, struct error *err)
 {
     struct arena arena = {0};
@@ -350,7 +350,7 @@ static int export_epochs(struct store *store, const struct export_filter *filter
     return status;
 }
 
-// A build's line has the fields of a commit beside its own, and calls the id "commit".
+// A build's line has the fields of its commit beside its own, and calls the commit's id "commit".
 static struct stored_fields rest_of_commit(void)
 {
     return (struct stored_fields){commit_fields.table, commit_fields.items + 1,
@@ -399,16 +399,16 @@ static int export_builds(struct store *store, const struct export_filter *filter
     return status;
 }
 
-// False: not a commit. null is one without an id. Strings live in the arena.
+// Reads a commit. False: it is none. null is a commit without an id. Strings live in the arena.
 static bool import_commit(struct commit *out, const struct node *node, struct arena *arena)
 {
     *out = (struct commit){.summary = "", .author = ""};
     if (!node || node->type != NODE_OBJECT)
-        return true; // null: there is none
+        return true; // null: there is no commit
     return !fields_read(out, &commit_fields, node, arena) && import_is_object_id(out->id);
 }
 
-// ---- links: a line stands for itself, for the run that measured it may have been pruned ----
+// ---- links: a line needs no run, because the run that measured a link may have been pruned ----
 
 static void put_link(FILE *file, const struct link_owner *owner, const struct link *l)
 {
@@ -492,7 +492,7 @@ int import_put_link(struct import *in, const struct series *series, const struct
     if (content_device(&key, in->store, device, err) ||
         store_save_link(in->store, series, link, err))
         return import_blame(in, err);
-    in->added.links += sqlite3_changes64(in->store->db); // 0: it is here already
+    in->added.links += sqlite3_changes64(in->store->db); // 0: the store has it already
     return 0;
 }
 
@@ -524,8 +524,8 @@ static int import_link(struct import *in, const struct node *node, struct arena 
     return import_put_link(in, &series, &device, &link, err);
 }
 
-// ---- events: what was reported, the series that it touches, and what the tool said became of it.
-// A person's word is in the epochs, which have lines of their own. ----
+// ---- events: what was reported, the series concerned, and what the tool concluded of it later.
+// What people decided is in the epochs, which have their own lines. ----
 
 static int put_change(struct json *json, struct store *store, const struct stored_event_change *c,
                       struct error *err)
@@ -568,15 +568,14 @@ static int put_event(FILE *file, struct store *store, const struct stored_event 
     return 0;
 }
 
-// Exports the events. They are of the whole history, so there are none in an export of one run or
-// kernel.
+// Exports the events. They belong to the whole history, so an export of one run or kernel has none.
 static int export_events(struct store *store, const struct export_filter *filter, FILE *file,
                          struct error *err)
 {
     struct arena arena = {0};
     struct stored_event *events;
     size_t count = 0;
-    if (filter->run_id || filter->kernel) // they are of the whole history
+    if (filter->run_id || filter->kernel) // events belong to the whole history
         return 0;
     int status = store_load_events(&events, &count, store, &arena, err);
     for (size_t i = 0; status == 0 && i < count; i++)
@@ -587,7 +586,7 @@ static int export_events(struct store *store, const struct export_filter *filter
 
 // ---- reading ----
 
-// *sound is false: not a change.
+// Reads a change of an event. *sound is false: it is malformed.
 static int read_change(struct stored_event_change *out, bool *sound, struct store *store,
                        const struct node *node, struct error *err)
 {
@@ -641,7 +640,7 @@ static int read_event(struct stored_event *out, bool *sound, struct store *store
     return 0;
 }
 
-// As in merging: of an event that is here already only entries are new.
+// Saves an event as merging does: of an event that the store has, only entries can be new.
 static int save_event(struct import *in, struct stored_event *e, struct error *err)
 {
     struct store *store = in->store;
@@ -674,7 +673,7 @@ static int import_event(struct import *in, const struct node *node, struct arena
     return save_event(in, &event, err) ? import_blame(in, err) : 0;
 }
 
-// ---- all of it, written ----
+// ---- writing everything ----
 
 int store_export_json(struct store *store, const struct export_filter *filter, FILE *file,
                       struct error *err)
@@ -689,9 +688,9 @@ int store_export_json(struct store *store, const struct export_filter *filter, F
                : 0;
 }
 
-// ---- builds, profiles, epochs and studies, read ----
+// ---- reading builds, profiles, epochs and studies ----
 
-// A trait that is missing becomes 0 or fp32; one that is out of range stays as it was.
+// Reads traits. A missing trait becomes 0 or fp32; one that is out of range is ignored.
 static void import_traits(struct traits *out, const struct node *node)
 {
     dtype_parse(&out->in, node_text(node, "in", "fp32"));
@@ -750,7 +749,7 @@ static int import_profile(struct import *in, const struct node *node, struct err
         if (fields_read_list(&read, &figure_fields, at, NULL))
             return import_refuse(in, "a profile's figure is [name, value, source]", err);
         struct figure *figure = gpu_figure(&gpu, read.name);
-        if (figure) // one of another version is not ours to use
+        if (figure) // a figure of another version is ignored
             *figure = (struct figure){read.value, ORIGIN_CALIBRATED, read.source};
     }
     if (save_profile(in->store, &device, &gpu, profile.measured_s, err))
@@ -790,7 +789,7 @@ static int import_study(struct import *in, const struct node *node, struct error
         return import_refuse(in, "a study has kind, kernel, problem, device and counts that add up",
                              err);
     if (in->known)
-        return 0; // what was found of it is here
+        return 0; // the store has the results of this study
     study.device = (size_t)device;
     struct run run = in->run;
     run.studies = &study;
@@ -801,13 +800,13 @@ static int import_study(struct import *in, const struct node *node, struct error
 static bool read_unbuilt(struct run *run, enum sample_role role, const struct node *node)
 {
     if (!node || node->type != NODE_OBJECT)
-        return true; // it builds
+        return true; // the commit builds
     struct unbuilt unbuilt;
     return !fields_read(&unbuilt, &unbuilt_fields, node, &run->arena) &&
            unbuilt_failure(&run->unbuilt[role], &unbuilt, &run->arena);
 }
 
-// Texts are kept with the run.
+// Reads metrics; their texts live as long as the run.
 static bool read_metrics(struct run *run, const struct node *list)
 {
     const size_t count = list && list->type == NODE_ARRAY ? list->count : 0;
@@ -848,7 +847,7 @@ static int read_run(struct import *in, const struct node *node, struct error *er
     struct arena *arena = &run.arena;
     if (import_end(in, err))
         return -1;
-    // Every run has these three: a missing one does not count as 0.
+    // Every run has these three, so a missing one is an error and not 0.
     bool sound = node_int(node, "started_s", 0) > 0 && node_int(node, "finished_s", -1) >= 0 &&
                  node_int(node, "conclusion", -1) >= 0;
     sound = sound && strlen(uid) == STORE_UID_TEXT - 1 && strspn(uid, "0123456789abcdef") == 32 &&
@@ -870,7 +869,7 @@ static int read_run(struct import *in, const struct node *node, struct error *er
     return import_begin(in, uid, err);
 }
 
-// One column of `count` values: a number for all, or an array of that many.
+// Reads a column of `count` values: one number for all, or an array of that length.
 static bool read_column(double *out, size_t count, const struct node *samples, const char *name,
                         double low, double high)
 {
@@ -1020,7 +1019,8 @@ static int read_line(struct import *in, const struct node *line, struct arena *a
     return 0;
 }
 
-// A result with all of its samples has some MiB. What is read of a line stands in memory twice.
+// The line of a result with all its samples takes a few MiB. What was read of a line is in memory
+// twice.
 enum { LINE_MOST = 32 << 20 };
 
 static int import_json(struct import *in, const struct import_file *file, struct error *err)
@@ -1050,7 +1050,8 @@ static int import_json(struct import *in, const struct import_file *file, struct
     return status;
 }
 
-// The names of its lines: what begins with none of them is another tool's.
+// The names with which our lines begin. A line that begins with none of them belongs to another
+// tool.
 static bool is_json(const struct import_file *file)
 {
     static const char *const names[] = {"plumb", "run",   "result",  "study", "link",

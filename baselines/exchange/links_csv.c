@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Links as a table, one row each, written and read: what a spreadsheet or a script can take, and
-// what one that compares codes by itself can hand in.
+// Writes and reads links as a table with one row each: for spreadsheets and scripts, and for
+// programs that compare codes themselves and hand in their links.
 #include "baselines/exchange/import.h"
 #include "baselines/fields.h"
 #include "model/base.h"
 
 #include <string.h>
 
-// Cells that say whose the link is and which commits it compared; its own fields stand behind
-// FIRST, and its tool last. Those up to the fields are needed, and the fields; the others are used
-// when they are there.
+// The cells with the series and the commits of a link. The link's own fields follow FIRST; the name
+// of its tool stands last. The cells before the fields and the fields themselves are required;
+// others are used if they are there.
 #define FIRST(X)                                                                                   \
     X(run)                                                                                         \
     X(kernel)                                                                                      \
@@ -41,13 +41,14 @@ enum link_column {
 static const char *const column_names[] = {FIRST(X) LAST(X)};
 #undef X
 
-// Whether a field of a link is a figure. The tool's version is none; its cell is among the last.
+// Whether a field of a link is a figure. The tool's version is none, and stands among the last
+// cells.
 static bool is_figure(const struct stored_field *field)
 {
     return field->type != FIELD_SHARED;
 }
 
-// ---- written ----
+// ---- writing ----
 
 static void put_names(struct csv_line *line, int from, int to)
 {
@@ -109,9 +110,9 @@ int store_export_links(struct store *store, const struct export_filter *filter, 
     return export_each_link(store, filter, file, put_link, err);
 }
 
-// ---- read ----
+// ---- reading ----
 
-// The first line that is no comment.
+// Looks at the first line that is no comment.
 static bool is_links(const struct import_file *file)
 {
     static const char *const marks[] = {"base_code", "head_code", "log_ratio"};
@@ -125,9 +126,9 @@ static bool is_links(const struct import_file *file)
 
 struct link_table {
     struct csv csv;
-    int at[COLUMN_COUNT];        // where each column is, -1 if it is not there
-    int figures_at[FIELDS_MOST]; // likewise, of the fields of a link
-    size_t row;                  // that is read
+    int at[COLUMN_COUNT];        // index of each column, -1 if it is missing
+    int figures_at[FIELDS_MOST]; // the same for the fields of a link
+    size_t row;                  // the row that is being read
 };
 
 static const char *field(const struct link_table *t, enum link_column column)
@@ -161,7 +162,7 @@ static int find_columns(struct link_table *t, const char *name, struct error *er
     return 0;
 }
 
-// Seconds since 1970, or nothing.
+// Reads seconds since 1970; an empty cell is 0.
 static bool time_of(int64_t *out, const struct link_table *t, enum link_column column)
 {
     const char *text = field(t, column);
@@ -169,7 +170,7 @@ static bool time_of(int64_t *out, const struct link_table *t, enum link_column c
     return !text[0] || (parse_int64(out, text) == 0 && range_is_time(*out));
 }
 
-// base_parent, say, stands behind base_s.
+// Reads a commit, whose columns follow each other: base, base_s, base_parent.
 static bool commit_of(struct commit *out, const struct link_table *t, enum link_column id,
                       enum link_column seconds)
 {
@@ -199,7 +200,7 @@ static int leave_row(struct import *in, const char *column, const char *is, stru
     return import_leave(in, 1, err);
 }
 
-// What a cell of this field has to be, for the message when it is not.
+// What a cell of this field must contain, for the message if it does not.
 static const char *figure_is(const struct stored_field *field)
 {
     return field->type == FIELD_TIME    ? "seconds since 1970"
@@ -208,7 +209,7 @@ static const char *figure_is(const struct stored_field *field)
                                         : "a number that a link can have";
 }
 
-// NULL, or the first figure that is not what it has to be.
+// Reads the figures. Returns NULL, or the first figure with a wrong value.
 static const struct stored_field *read_figures(struct link *out, const struct link_table *t)
 {
     for (size_t i = 0; i < link_fields.count; i++) {

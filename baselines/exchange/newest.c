@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The newest time of each series and the newest value of each metric, for tools that keep their own
-// history:
+// Writes the newest time of each series and the newest value of each metric, for tools that keep
+// their
+// own history:
 //   BMF          Bencher Metric Format: one object, "kernel problem device" -> measure -> value
-//   OpenMetrics  a text that Prometheus and its like read, of gauges, ended by "# EOF"
-// Of one run when the filter names it, else of all finished runs but the heads of gates. Raw
-// samples are not read. Formats: bencher.dev/docs/reference/bencher-metric-format and OpenMetrics
-// 1.0 (prometheus.io/docs/specs/om/open_metrics_spec).
+//   OpenMetrics  a text of gauges that Prometheus and the like read, ended by "# EOF"
+// They are taken from one run if the filter names it, else from all finished runs except the heads
+// of
+// gates. Raw samples are not read. Formats: bencher.dev/docs/reference/bencher-metric-format and
+// OpenMetrics 1.0 (prometheus.io/docs/specs/om/open_metrics_spec).
 #include "baselines/exchange/import.h"
 
 #include <inttypes.h>
@@ -82,7 +84,7 @@ static int collect_series(struct newest_list *list, struct store *store,
 
 // ---- metrics ----
 
-// "gemm" and "gemm 4096x4096x4096:bf16" are of the kernel gemm.
+// Whether the filter wants a subject: "gemm" and "gemm 4096x4096x4096:bf16" belong to kernel gemm.
 static bool wants(const struct export_filter *filter, const char *subject)
 {
     const size_t length = filter->kernel ? strlen(filter->kernel) : 0;
@@ -103,9 +105,9 @@ static bool same_metric(const struct newest_metric *a, const struct metric_value
            strcmp(a->uuid, b->device) == 0;
 }
 
-// Keeps the newest value of each metric. The store hands out the values of one metric together, in
-// the order of their runs. The newest commit counts; where one commit was looked at twice, the
-// later look does.
+// Keeps the newest value of each metric. The store returns the values of one metric together, in
+// the order of their runs. The value at the newest commit counts; if one commit was measured twice,
+// the later value does.
 static int collect_metrics(struct newest_list *list, struct store *store,
                            const struct export_filter *filter, struct error *err)
 {
@@ -205,7 +207,8 @@ static void put_measure(struct json *json, const char *name, double value, bool 
     json_end(json, '}');
 }
 
-// Metrics of a series stand in its own object, as a name may be there once.
+// Whether a metric belongs to a series. It is then written in the series' object, because a name
+// may occur only once.
 static bool is_of(const struct newest_metric *m, const struct newest *n)
 {
     const size_t length = strlen(n->kernel);
@@ -219,7 +222,7 @@ static void put_object(FILE *file, size_t before, const struct buffer *text)
     fwrite(text->bytes, 1, text->length, file);
 }
 
-// "latency" is Bencher's own measure, in nanoseconds.
+// Writes a series. "latency" is Bencher's own measure, in nanoseconds.
 static void put_series(FILE *file, const struct newest_list *list, size_t index, bool *placed)
 {
     const struct newest *n = &list->items[index];
@@ -242,7 +245,7 @@ static void put_series(FILE *file, const struct newest_list *list, size_t index,
     free(name);
 }
 
-// Writes the metrics of one subject as one object, when it meets the first of them.
+// Writes all metrics of one subject as one object, when the first of them is reached.
 static void put_subject(FILE *file, const struct newest_list *list, size_t first, size_t before,
                         bool *placed)
 {
@@ -288,7 +291,8 @@ int store_export_bmf(struct store *store, const struct export_filter *filter, FI
 
 // ---- OpenMetrics ----
 
-// In quotes; a backslash, a quote and a line end are escaped, what is not UTF-8 is U+FFFD.
+// Writes a label in quotes. A backslash, a quote and a line end are escaped; bytes that are not
+// UTF-8 become U+FFFD.
 static void put_label(struct buffer *out, const char *name, const char *value)
 {
     size_t left = strlen(value);
@@ -373,7 +377,7 @@ static void put_family(FILE *file, const struct newest_list *list, size_t family
     }
 }
 
-// The unit is a label: a family has one alone.
+// Writes metrics. The unit is a label, because a family can have only one unit.
 static void put_metrics(FILE *file, const struct newest_list *list)
 {
     if (!list->metric_count)

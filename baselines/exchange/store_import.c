@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Importing: which form a file has, and its reader. All is one batch, so that a file that is
-// refused leaves the store as it was.
+// Importing: finds out a file's format and calls its reader. Everything happens in one batch, so
+// that a refused file leaves the store as it was.
 #include "baselines/exchange/import.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { IMPORT_LIMIT = 1 << 30 }; // bytes of one file
+enum { IMPORT_LIMIT = 1 << 30 }; // bytes in one file
 
 #define X(name) extern const struct importer importer_##name;
 #include "baselines/importers.inc"
 #undef X
 
-// Our own forms and those of tools, then any table.
+// Our own formats, then those of tools, and last the one that accepts any table.
 static const struct importer *const importers[] = {&importer_json,
 #define X(name) &importer_##name,
 #include "baselines/importers.inc"
@@ -70,8 +70,8 @@ static int read_all(char **out, size_t *length, FILE *file, const char *name, st
 
 // ---- bytes into text ----
 
-// Refuses a file that is no text. Its first bytes say which kind of file it is, and the message
-// says what makes a text of it.
+// Refuses a file that is no text. Its first bytes tell what kind of file it is, and the message
+// says how to make a text of it.
 static int refuse_binary(const char *text, size_t length, const char *name, struct error *err)
 {
     static const struct {
@@ -95,7 +95,7 @@ static int refuse_binary(const char *text, size_t length, const char *name, stru
     return 0;
 }
 
-// Code units of 16 bits at `at`; 0xfffd for half a pair.
+// Reads a character of UTF-16 at `at`; 0xfffd for half a pair.
 static uint32_t read_unit(size_t *used, const unsigned char *at, size_t left, bool big)
 {
     const uint32_t first = big ? at[0] << 8 | at[1] : at[1] << 8 | at[0];
@@ -119,8 +119,8 @@ static void put_utf8(struct buffer *out, uint32_t c)
     buffer_add(out, bytes, (size_t)more + 1);
 }
 
-// Of UTF-16, which begins with a byte order mark or with an ASCII character of two bytes: how many
-// bytes its mark has. -1: it is none.
+// Recognises UTF-16, which begins with a byte order mark or with an ASCII character in two bytes.
+// Returns the length of the mark; -1: it is not UTF-16.
 static int find_utf16(bool *big, const unsigned char *bytes, size_t length)
 {
     if (length < 4)
@@ -135,7 +135,7 @@ static int find_utf16(bool *big, const unsigned char *bytes, size_t length)
                : -1;
 }
 
-// Text as Windows writes it (UTF-16, or UTF-8 behind a byte order mark) becomes UTF-8 without a
+// Turns text as Windows writes it (UTF-16, or UTF-8 after a byte order mark) into UTF-8 without a
 // mark.
 static int make_plain(char **text, size_t *length, const char *name, struct error *err)
 {
@@ -174,12 +174,12 @@ static bool begins_json(const char *text, size_t length)
     return first < length && (text[first] == '{' || text[first] == '[');
 }
 
-// `why`: what is wrong with it, where it is none.
+// Reads the file as JSON. If it is none, `why` says what is wrong.
 static const struct node *read_json(const struct import_file *file, const char *name,
                                     struct arena *arena, struct error *why)
 {
     const struct node *node = NULL;
-    const struct node_sieve *sieve = NULL; // one form alone has such a list
+    const struct node_sieve *sieve = NULL; // only one format has such a list
     for (size_t i = 0; i < ARRAY_COUNT(importers) && !sieve; i++)
         sieve = importers[i]->sieve;
     if (!begins_json(file->text, file->length) || importer_json.is(file) ||
@@ -216,10 +216,10 @@ static int read_file(struct import *in, const char *text, size_t length, struct 
     struct error why = {0};
     const struct importer *importer = in->source->format ? find_importer(in->source->format) : NULL;
     int status = 0;
-    if (importer != &importer_json) // which reads line by line
+    if (importer != &importer_json) // which is read line by line
         file.json = read_json(&file, in->name, &arena, &why);
     if (!file.json)
-        arena_free(&arena); // of a text that is none
+        arena_free(&arena); // of a text that is no JSON
     if (!in->source->format)
         status = detect(&importer, &file, in->name, &why, err);
     if (status == 0 && !importer)
@@ -229,7 +229,8 @@ static int read_file(struct import *in, const char *text, size_t length, struct 
         status = -1;
     }
     const struct import_source *told = in->source;
-    if (status == 0 && is_own(importer) && importer != &importer_csv && // any table at first
+    // Importer_csv accepts any table.
+    if (status == 0 && is_own(importer) && importer != &importer_csv &&
         (told->commit_told || told->problem || told->kernel || told->exclude || told->device ||
          told->unit))
         status = error_set(err,
@@ -245,12 +246,12 @@ static int read_file(struct import *in, const char *text, size_t length, struct 
     return status;
 }
 
-// An import fails when the file has rows and none of them could be read.
+// Fails if the file has rows and none of them could be read.
 static int check_report(const struct import *in, struct error *err)
 {
     const struct import_report *r = &in->report;
     if (r->rows == 0 && !in->tool)
-        return 0; // one of our own forms
+        return 0; // one of our own formats
     if (r->rows == 0)
         return error_set(err, "%.200s: there is no benchmark in it", in->name);
     if (r->samples + r->failures)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs while plumb is built: make_schema FILE writes what the migrations make of an empty store,
-// with which store_open.c compares each store.
+// Runs while plumb is built. make_schema FILE writes the schema that the migrations make in an
+// empty store; store_open.c compares each store with it.
 #include "baselines/statement.h"
 
 #include <stdio.h>

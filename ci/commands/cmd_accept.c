@@ -23,7 +23,7 @@ struct arguments {
     int64_t run_id;
 };
 
-// "+3.1%" or a log ratio.
+// Parses "+3.1%" or a log ratio.
 static int parse_level(double *out, const char *text)
 {
     size_t length = strlen(text);
@@ -73,7 +73,7 @@ static int check(void *arguments, struct error *err)
     return 0;
 }
 
-// 'tiled*' becomes 'tiled* * *'.
+// Completes a pattern: 'tiled*' becomes 'tiled* * *'.
 static const char *whole_pattern(struct arena *arena, const char *pattern)
 {
     int spaces = 0;
@@ -120,7 +120,7 @@ static void add_epoch(struct epoch_list *list, const struct epoch *epoch)
     list->epochs[list->count++] = *epoch;
 }
 
-// Mixes that failed the gate.
+// Adds the mixes that failed the gate.
 static void mixes_from_run(struct epoch_list *out, const struct arguments *a, struct arena *arena,
                            struct run *run, struct epoch epoch)
 {
@@ -134,7 +134,7 @@ static void mixes_from_run(struct epoch_list *out, const struct arguments *a, st
     }
 }
 
-// Metrics that failed it.
+// Adds the metrics that failed the gate.
 static void metrics_from_run(struct epoch_list *out, const struct arguments *a, struct arena *arena,
                              const struct run *run, struct epoch epoch)
 {
@@ -147,7 +147,7 @@ static void metrics_from_run(struct epoch_list *out, const struct arguments *a, 
     }
 }
 
-// One epoch per series that the gate found changed or gone.
+// Adds an epoch for each series that the gate found changed or missing.
 static int from_run(struct epoch_list *out, const struct arguments *a, struct context *context,
                     struct epoch epoch, struct error *err)
 {
@@ -187,12 +187,12 @@ static int from_run(struct epoch_list *out, const struct arguments *a, struct co
                                   (long long)id, (int)a->options.words.count ? " matches" : "");
 }
 
-// A misspelt series would be an epoch of nothing. Another machine's store may know it, so it is
-// written all the same.
+// Warns of a series that the store does not know, because the epoch of a misspelt name accepts
+// nothing. It is written all the same, because another machine's store may know it.
 static void tell_unknown(const struct arguments *a, struct context *context)
 {
     struct series_entry *known;
-    struct error ignored; // without a store nothing is known
+    struct error ignored; // without a store no series is known
     size_t count;
     if (context_store(context, STORE_READ, &ignored) ||
         store_list_series(&known, &count, context->store, &context->arena, &ignored))
@@ -202,7 +202,7 @@ static void tell_unknown(const struct arguments *a, struct context *context)
         const struct epoch pattern = {.series = whole_pattern(&context->arena, words)};
         size_t k = 0;
         if (strstr(pattern.series, " mix:") || strstr(pattern.series, " metric:"))
-            continue; // no series, and known where its policy is
+            continue; // it is no series; the policy knows it
         while (k < count &&
                !epoch_matches(&pattern, known[k].kernel, &known[k].problem, known[k].device_uuid))
             k++;
@@ -238,7 +238,7 @@ static int choose(struct epoch_list *out, const struct arguments *a, struct cont
     return 0;
 }
 
-// The new ones as text; *count says how many they are.
+// Formats the new epochs as text; *count is their number.
 static int format_new(char **out, size_t *count, const struct epoch_list *list,
                       const struct epoch_list *known, struct arena *arena, struct error *err)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb accuracy: how far models are from measured times, from a CSV file or the store, always
-// beside the roofline and the best constant utilisation; and the fit of one bias per kernel.
+// plumb accuracy: how far models are from measured times, taken from a CSV file or the store,
+// always beside the roofline and the best constant utilisation. It also fits a bias for each
+// kernel.
 
 #include "baselines/store.h"
 #include "ci/command.h"
@@ -18,28 +19,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Free with measured_free().
+// Measured rows with which models are compared. Free with measured_free().
 struct measured_rows {
     struct measured_row *rows;
     size_t count, room;
-    struct gpu *profiles; // of a run's devices, as measured there where they were
+    struct gpu *profiles; // of a run's devices, with measured figures where there are any
     struct arena arena;   // owns the profiles' texts
 };
 
-// Measured rows that models are compared with, from CSV files or a run of the store.
+// Reads measured rows from CSV files or from a run of the store.
 
 struct measured_row {
     struct row row;
-    char problem[PROBLEM_TEXT + 16]; // with how exactly it sums: what is comparable
+    char problem[PROBLEM_TEXT + 16]; // the problem with a note about exact sums; rows with equal
+                                     // texts can be compared
     char kernel[KERNEL_NAME_TEXT];
-    double time_ns, peak_ns; // peak: its arithmetic at the peak rate
-    bool second_half;        // of the shapes
-    bool library;            // states no tile
+    double time_ns, peak_ns; // peak: the time of its arithmetic at the peak rate
+    bool second_half;        // its shape is in the second half
+    bool library;            // it states no tile
 };
 
-// ---- rows of files and of the store in one form, and their shapes in two halves ----
+// ---- rows of files and of the store in one form, with their shapes split in two halves ----
 
-// FP8 with exact sums is another product; with block scales there is no other.
+// FP8 with exact sums is a different product; with block scales all sums are exact.
 static void name_problem(struct measured_row *m)
 {
     problem_format(m->problem, &m->row.problem);
@@ -102,7 +104,7 @@ static int from_run(struct measured_rows *data, const struct run *run, struct er
         if (data->profiles[r->device].sm_count.value > 0)
             row.input.gpu = &data->profiles[r->device];
         row.input.clock_hz = measurement_clock_hz(&r->head);
-        if (row.input.gpu) // a host's own profile is not shipped
+        if (row.input.gpu) // no host profile is shipped
             add_row(data, &row, r->kernel, time_ns);
     }
     if (data->count == 0)
@@ -130,8 +132,8 @@ static int read_profiles(struct measured_rows *data, const struct run *run, stru
     return 0;
 }
 
-// The correct measurements of a run, 0: the newest; on devices whose profile is known. What
-// `plumb calibrate` measured of a device, and the store holds, comes before the shipped figures.
+// Reads the correct measurements of a run, 0: the newest, on devices whose profile is known.
+// Figures that `plumb calibrate` measured and the store holds take precedence over shipped ones.
 static int measured_from_store(struct measured_rows *data, const char *path, int64_t id,
                                struct error *err)
 {
@@ -153,8 +155,8 @@ static int measured_from_store(struct measured_rows *data, const char *path, int
     return result;
 }
 
-// Puts every other shape, in the order of their first appearance, into the second half, so that
-// kernels meet both.
+// Puts every other shape, in the order of first appearance, into the second half, so that kernels
+// have shapes in both.
 static void measured_split(struct measured_rows *data)
 {
     const struct problem **shapes = xcalloc(data->count, sizeof(const struct problem *));
@@ -179,7 +181,7 @@ static void measured_free(struct measured_rows *rows)
     *rows = (struct measured_rows){0};
 }
 
-// ---- as a table or as JSON ----
+// ---- printing as a table or as JSON ----
 
 static const struct column_head model_columns[] = {
     {"model", -28}, {"rows", 5},   {"refuse", 6}, {"MAPE %", 7}, {"median", 7},
@@ -196,7 +198,7 @@ static void accuracy_print_header(const struct answer *answer)
     buffer_print(&out, stdout);
 }
 
-// A model may have no bands, and nothing is ranked where each problem has one row.
+// Prints a line. A model may have no bands, and without two rows of one problem nothing is ranked.
 static void print_line(const char *name, const struct accuracy *a, size_t refused, const char *why)
 {
     struct buffer out = {0};
@@ -214,7 +216,8 @@ static void print_line(const char *name, const struct accuracy *a, size_t refuse
     buffer_print(&out, stdout);
 }
 
-// `refused`: rows that the model does not predict; `why`, of the first of them.
+// Prints a model's accuracy. `refused` is the number of rows that it does not predict; `why` is the
+// reason for the first of them.
 static void accuracy_print(struct answer *answer, const char *name, const struct accuracy *accuracy,
                            size_t refused, const char *why)
 {
@@ -273,8 +276,8 @@ static void worst_json(struct json *json, const struct accuracy_row *rows, size_
     json_end(json, ']');
 }
 
-// Prints the `most` rows that are furthest off, and sorts `rows` for that. An answer in JSON
-// gets nothing after them.
+// Prints the `most` rows with the largest errors, and sorts `rows` for that. In a JSON answer
+// nothing may follow them.
 static void accuracy_print_worst(struct answer *answer, struct accuracy_row *rows, size_t count,
                                  size_t most)
 {
@@ -334,7 +337,8 @@ static void problems_table(const struct accuracy_problem *problems, size_t count
     buffer_print(&out, stdout);
 }
 
-// Seed 3's table of sizes: how well the model ranks the configurations of each. Sorts `rows`.
+// Prints seed 3's table of sizes: how well the model ranks the configurations of each. Sorts
+// `rows`.
 static void accuracy_print_problems(struct answer *answer, struct accuracy_row *rows, size_t count)
 {
     size_t problems;
@@ -353,14 +357,14 @@ struct arguments {
     const char *csv[FILES_MOST], *fit, *svg, *bars, *scurve;
     struct gpu_option gpu;
     struct gpu_profile profile;
-    struct row defaults; // how rows were timed that do not say it
+    struct row defaults; // used for rows that do not say how they were timed
     size_t csv_count;
     uint32_t worst;
-    const struct model *models[MODELS_MOST]; // none: all
+    const struct model *models[MODELS_MOST]; // none given: all models
     size_t model_count;
     int64_t run_id;
     bool json, problems;
-    struct answer *answer; // NULL: a table
+    struct answer *answer; // NULL: a table is printed
 };
 
 static int take_csv(void *arguments, const char *text)
@@ -378,7 +382,7 @@ static int take_model(void *arguments, const char *text)
     const struct model *model = model_find(text);
     for (size_t i = 0; i < a->model_count; i++) {
         if (a->models[i] == model)
-            return 0; // once is enough
+            return 0; // it is printed only once
     }
     if (model && a->model_count < MODELS_MOST)
         a->models[a->model_count++] = model;
@@ -422,11 +426,12 @@ static int check(void *arguments, struct error *err)
 // ---- one model ----
 
 struct judged_model {
-    struct prediction *predictions; // one per row
+    struct prediction *predictions; // one for each row
     size_t infeasible;
 };
 
-// The biases of both halves, and the fewest and the most rows that one of them stands on.
+// How many biases were fitted in both halves, and the smallest and largest number of rows behind
+// one of them.
 struct bias_count {
     size_t count;
     uint32_t least, most;
@@ -488,7 +493,7 @@ static struct bias_count calibrate_across_halves(const struct measured_rows *dat
     return counted;
 }
 
-// Whether somebody held the model hopper to times of the row's GPU.
+// Whether the model hopper was ever compared with measured times of the row's GPU.
 enum gpu_judged { GPU_NEVER_JUDGED, GPU_JUDGED, GPU_ANY };
 
 static enum gpu_judged judged_of(const struct measured_row *m)
@@ -496,8 +501,8 @@ static enum gpu_judged judged_of(const struct measured_row *m)
     return m->row.input.gpu->judged ? GPU_JUDGED : GPU_NEVER_JUDGED;
 }
 
-// Rows of kernels that state a tile, or of those that do not; of one regime, or REGIMES: of all; of
-// GPUs that were judged, or not.
+// A selection of rows by three properties: whether the kernel states a tile, the regime (REGIMES:
+// any), and whether the GPU was judged.
 struct row_class {
     bool library;
     enum regime regime;
@@ -528,7 +533,7 @@ static size_t comparable(struct accuracy_row *out, const struct measured_rows *d
 typedef void draw_rows(struct markup *m, const struct accuracy_row *rows, size_t count,
                        const char *title);
 
-// A path that is NULL was not asked for.
+// Writes a figure. A path that is NULL was not asked for.
 static int write_figure(const char *path, draw_rows *draw, const struct accuracy_row *rows,
                         size_t count, const char *title, struct error *err)
 {
@@ -574,7 +579,7 @@ static int write_files(const struct arguments *a, const struct measured_rows *da
     return result;
 }
 
-// One line over a class of rows.
+// Prints one line for a class of rows.
 static void judge_line(struct answer *answer, const char *what, const struct measured_rows *data,
                        const struct model *model, const struct judged_model *j,
                        struct accuracy_row *rows, struct row_class class)
@@ -594,8 +599,8 @@ static void judge_line(struct answer *answer, const char *what, const struct mea
     free(name);
 }
 
-// Lines of each regime, and of GPUs that were judged and that were not, where rows are of several:
-// a band, too, may hold in one and not in another.
+// If the rows are of several regimes, or of judged and other GPUs, prints a line for each, because
+// a model's band may also hold in one class and not in another.
 static void judge_classes(struct answer *answer, const struct measured_rows *data,
                           const struct model *model, const struct judged_model *j,
                           struct accuracy_row *rows)
@@ -625,7 +630,7 @@ static void judge_classes(struct answer *answer, const struct measured_rows *dat
 
 static const struct row_class own = {false, REGIMES, GPU_ANY}, libraries = {true, REGIMES, GPU_ANY};
 
-// `biases`: of the leading model; NULL of another.
+// Compares one model with the rows. `biases` is given for the leading model and NULL for others.
 static int judge_model(struct bias_count *biases, const struct arguments *a,
                        const struct measured_rows *data, const struct model *model,
                        struct error *err)
@@ -651,7 +656,8 @@ static int judge_model(struct bias_count *biases, const struct arguments *a,
     return result;
 }
 
-// The rows that the first model is farthest from, and its ranking of problems, without a bias.
+// Prints the rows with the first model's largest errors, and its ranking of problems, without a
+// bias.
 static void list_rows(const struct arguments *a, const struct measured_rows *data,
                       const struct model *model)
 {
@@ -694,13 +700,13 @@ static void judge_constant(struct answer *answer, const struct measured_rows *da
     free(rows);
 }
 
-// The model that files, lists and the choice of a regime are of: one that gives times.
+// The leading model: the first that gives times. Files, lists and the choice of a regime use it.
 static const struct model *leading(const struct arguments *a)
 {
     return a->model_count ? a->models[0] : model_find("hopper");
 }
 
-// ---- whose times they are ----
+// ---- the GPUs of the rows ----
 
 static void say_gpu(struct json *json, const struct gpu *gpu, size_t rows)
 {
@@ -716,7 +722,7 @@ static void say_gpu(struct json *json, const struct gpu *gpu, size_t rows)
     json_end(json, '}');
 }
 
-// Each profile once, in the order of the rows.
+// Prints each profile once, in the order of the rows.
 static void say_gpus(struct answer *answer, const struct measured_rows *data)
 {
     struct json *json = answer ? answer_whole(answer) : NULL;
@@ -736,17 +742,18 @@ static void say_gpus(struct answer *answer, const struct measured_rows *data)
         json_end(json, ']');
 }
 
-// ---- how rows were timed that do not say it ----
+// ---- rows that do not say how they were timed ----
 
 enum { TRIED_ROWS = 2000, WAYS = 2 * REGIMES + 1 };
 
 struct timing {
     enum regime regime;
     bool without_launch;
-    bool together; // cold launches of the host, back to back
+    bool together; // cold launches on the host, back to back
 };
 
-// The way that fits best, of those tried, and the first, which is cold; with their mean errors.
+// The way of timing that fits best among those that were tried, and the first one, which is cold,
+// with their mean errors.
 struct timing_choice {
     struct timing timing, first;
     int tried;
@@ -773,7 +780,8 @@ static void time_as(const struct measured_rows *data, const struct timing *timin
     }
 }
 
-// Mean error over some of the rows that do not say it; infinite where the model knows none.
+// The mean error over some of the rows that do not say how they were timed; infinite if the model
+// does not know that way.
 static double error_as(const struct measured_rows *data, const struct model *model, size_t untold)
 {
     size_t step = untold / TRIED_ROWS + 1, seen = 0, used = 0;
@@ -819,8 +827,8 @@ static void say_chosen(struct answer *answer, const struct timing_choice *c,
            regime_name(c->first.regime), launch_words(&c->first), 100 * c->first_error);
 }
 
-// Tries every regime, with and without a launch where --launch says nothing, and leaves the rows as
-// the best has them.
+// Tries every regime, with and without the launch if --launch is not given, and sets the rows to
+// the one that fits best.
 static struct timing_choice choose_timing(const struct measured_rows *data,
                                           const struct model *model, size_t untold,
                                           const struct row *told)
@@ -847,7 +855,7 @@ static struct timing_choice choose_timing(const struct measured_rows *data,
     return best;
 }
 
-// What stands behind the lines +bias.
+// Prints how many rows and biases the "+bias" lines rest on.
 static void say_biases(struct answer *answer, const struct model *model, const struct bias_count *b)
 {
     if (answer) {
@@ -882,7 +890,7 @@ static int judge_all(const struct arguments *a, const struct measured_rows *data
         say_gpus(NULL, data);
     accuracy_print_header(a->answer);
     judge_constant(a->answer, data);
-    const struct model *sol = model_find("sol"); // the roofline stands beside every model
+    const struct model *sol = model_find("sol"); // the roofline is shown beside every model
     bool beside = a->model_count > 0;
     for (size_t i = 0; i < count; i++) {
         if (judge_model(chosen[i] == leading(a) ? &biases : NULL, a, data, chosen[i], err))

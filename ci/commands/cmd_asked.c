@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb asked: what a comment on a pull request asks for, as options of plumb gate.
+// plumb asked: prints what a comment on a pull request asks for, as options of plumb gate.
 #include "ci/command.h"
 #include "ci/gate/asking.h"
 
@@ -12,7 +12,7 @@ struct arguments {
     struct options options;
 };
 
-enum { COMMENT_MOST = 1 << 20 }; // a forge takes 65,536 characters
+enum { COMMENT_MOST = 1 << 20 }; // a forge accepts 65,536 characters
 
 static int read_comment(char *out, size_t *length, const char *path, struct error *err)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb bisect: which commit made a series slower (or faster), by duets against the good commit
-// until one commit holds the stated confidence. Each duet is a run in the store, so that a
-// bisection that was interrupted asks for what it has and goes on (the maths is on top of
-// model/gate/bisect.c).
+// plumb bisect: finds the commit that made a series slower (or faster). It measures duets against
+// the good commit until one commit is the culprit with the stated confidence. Each duet is a run in
+// the store, so an interrupted bisection reuses the duets that it has (model/gate/bisect.c begins
+// with the maths).
 
 #include "ci/command.h"
 #include "ci/commands/output.h"
@@ -25,35 +25,36 @@
 #include <string.h>
 #include <time.h>
 
-// One bisection as plumb bisect carries it out: what it searches and what came out so far.
+// One bisection: what it searches, and its results so far.
 
-// commits[0] is good, the last is bad: commits by first parents, or one commit by several
-// toolchains.
+// commits[0] is good and the last one is bad. They are commits along first parents, or one commit
+// built by several toolchains.
 struct search {
     struct context *context;
     const char *good, *bad; // revisions
     double confidence;
     bool json;
-    double deadline_s; // of monotonic_s(): nothing is begun after it; 0: none
+    double deadline_s; // in the time of monotonic_s(): nothing begins after it; 0: none
     char kernel[KERNEL_NAME_TEXT];
     struct problem problem;
-    const struct context_device *device; // NULL: the first that the good commit has the kernel for
-    struct commit *commits;              // of each step
-    const struct toolchain **toolchains; // of each step; NULL: it is commits that are searched
+    const struct context_device *device; // NULL: the first device that the good commit has the
+                                         // kernel for
+    struct commit *commits;              // the commit of each step
+    const struct toolchain **toolchains; // the toolchain of each step; NULL: commits are searched
     size_t count;
-    struct built **built;     // of each commit, NULL: not yet
+    struct built **built;     // the build of each commit, NULL: not made yet
     struct run_entry *stored; // duets of earlier attempts, newest first
     size_t stored_count;
-    bool *used;        // of stored
-    const char **said; // what came out, of each commit, for the report
+    bool *used;        // by stored run: it was used already
+    const char **said; // for each commit its result, for the report
     struct bisect bisect;
 };
 
 // ---- one bisection ----
 
-// A bisection carried out: builds, duets against the good commit, and the state machine of
-// model/gate/bisect.c between them. Every duet is a run in the store and a link for the history of
-// the series; one that an earlier attempt made is not made again.
+// Carries out a bisection. It builds commits, measures duets against the good commit, and steps the
+// state machine of model/gate/bisect.c. Every duet is saved as a run and as a link for the history
+// of the series. A duet of an earlier attempt is not measured again.
 
 // ---- what is searched ----
 
@@ -66,9 +67,9 @@ static void make_room(struct search *s, size_t count)
     s->said = arena_alloc(arena, count * sizeof(*s->said));
 }
 
-// The steps: the commits from s->good to s->bad by first parents, or s->bad by each toolchain
-// named, in their order (after context_builder()); what the first of them needs; the
-// search. It ends with a state of BISECT_TEST when the deadline came first. Caller:
+// Prepares the search. Its steps are the commits from s->good to s->bad along first parents; or
+// s->bad built by each named toolchain, in their order (after context_builder()). If the deadline
+// comes before the end, it stops in the state BISECT_TEST. The caller calls
 // bisect_free(&search->bisect).
 static int bisection_commits(struct search *s, struct error *err)
 {
@@ -113,7 +114,7 @@ static const char *toolchain_name(const struct search *s, size_t i)
     return name ? name : TOOLCHAIN_DEFAULT;
 }
 
-// The name of step i for people: the commit's short id, or the toolchain's name. In the context's
+// The name of step i for people: the commit's short id, or the toolchain's name; in the context's
 // arena.
 static const char *bisection_name(const struct search *s, size_t i)
 {
@@ -151,7 +152,7 @@ static const struct built_kernel *kernel_of(const struct search *s, const struct
                                        : NULL;
 }
 
-// The first device that the good commit has the kernel for; --device names another.
+// Finds the first device for which the good commit has the kernel, unless --device names one.
 static int find_device(struct search *s, const struct built *good, struct error *err)
 {
     for (size_t i = 0; i < s->context->device_count; i++) {
@@ -172,7 +173,7 @@ static bool is_step(const struct search *s, size_t i, const char *commit, const 
            strcmp(toolchain[0] ? toolchain : TOOLCHAIN_DEFAULT, toolchain_name(s, i)) == 0;
 }
 
-// A duet of this step from an earlier attempt that was not asked for yet; oldest first.
+// Finds a duet of this step in an earlier attempt that was not used yet; oldest first.
 static int stored_duet(bool *found, struct result *out, struct search *s, size_t i,
                        struct error *err)
 {
@@ -203,7 +204,7 @@ static void say(struct search *s, size_t i, const struct step_ratio *duet, const
     const struct interval *stored = &r->verdict.log_ratio;
     const double half = WIDTH_95 / 100.0 * duet->se;
     const bool known = r->verdict.pairs && isfinite(stored->low) && isfinite(stored->high);
-    if (duet->usable) // as the report of this comparison has it
+    if (duet->usable) // in the form that this comparison's report has
         s->said[i] = arena_printf(arena, "%+.2f %% (%+.2f to %+.2f)", 100 * expm1(duet->mean),
                                   100 * expm1(known ? stored->low : duet->mean - half),
                                   100 * expm1(known ? stored->high : duet->mean + half));
@@ -249,7 +250,8 @@ done:
 
 // ---- the search ----
 
-// A commit without this kernel is passed over; one with the code of another is its node.
+// Finds the code of a commit. A commit without this kernel is skipped; one with the same code as
+// another shares that one's result.
 static int learn_code(bool *able, struct search *s, size_t i, struct error *err)
 {
     const struct built *built;
@@ -277,7 +279,7 @@ static int test(struct search *s, size_t i, struct error *err)
             return -1;
         if (able && bisect_knows_code(&s->bisect, i)) {
             s->said[i] = "the machine code of another";
-            return 0; // which may have settled it
+            return 0; // this may have ended the search
         }
     }
     if (!able)
@@ -291,7 +293,7 @@ static int test(struct search *s, size_t i, struct error *err)
     return 0;
 }
 
-// There is nothing to search for when both ends run the same code.
+// If both ends run the same code, there is nothing to search for.
 static int same_code(bool *same, struct search *s, struct error *err)
 {
     const struct built *good, *bad;
@@ -305,8 +307,8 @@ static int same_code(bool *same, struct search *s, struct error *err)
     return 0;
 }
 
-// Between fresh processes a build differs from itself (baselines/recorded/h200/README.md, "Other
-// binaries"), on a shared host by more.
+// The spread of a build's own ratio between fresh processes (baselines/recorded/h200/README.md,
+// "Other binaries"); on a shared host it is larger.
 static double between_processes(const struct context_device *device)
 {
     return strcmp(device->policy->kind, "cuda") == 0 ? 0.002 : 0.01;
@@ -363,8 +365,8 @@ static int bisection_search(struct bisect_step *out, struct search *s, struct er
 
 // ---- what it prints ----
 
-// What `plumb bisect` prints: its progress, the commits that may be guilty, and how their code
-// differs. Which commit is tested next is decided in model/gate/bisect.c.
+// Prints what `plumb bisect` shows: its progress, the commits that may be the culprit, and how
+// their code differs. model/gate/bisect.c decides which commit is tested next.
 
 static void print_line(const char *text)
 {
@@ -402,7 +404,8 @@ static int plan_steps(struct answer *answer, struct search *s, struct error *err
     return 0;
 }
 
-// Prints what a search may come to: it builds and measures what tells most, never all of it.
+// Prints how much a search may build and measure at most; it picks the most informative commits and
+// never needs all.
 static int bisection_plan(struct search *s, struct error *err)
 {
     struct answer kept, *answer = answer_if(&kept, s->json, "commits");
@@ -464,7 +467,8 @@ static void changes_json(struct json *json, const struct file_change_list *chang
     json_end(json, ']');
 }
 
-// `step` NULL: the machine code is the same at both ends. `found`: its one commit is sure.
+// Writes the result as JSON. `step` NULL: both ends have the same machine code. `found`: its one
+// commit is certain.
 static void search_json(const struct search *s, const struct bisect_step *step, bool found,
                         const struct file_change_list *changes)
 {
@@ -541,20 +545,20 @@ static int bisection_conclude(enum conclusion *out, const struct search *s,
     return 0;
 }
 
-// ---- the searches for events ----
+// ---- searches for events ----
 
-// A run of searches: first the links that do not fit their loops are measured once more, for an
-// event may rest on one; then each event of the code that is still open and has several culprits is
-// bisected on the series that shows it best, until the budget ends ([history] search in the
-// policy). A search that its budget ended goes on the next time with what it has; one that came to
-// an end is not made again.
+// A series of searches. First the links that do not fit their loops are measured again, because an
+// event may rest on one of them. Then each open event of the code with several possible culprits is
+// bisected, on the series that shows it best, until the budget ends ([history] search in the
+// policy). A search that ran out of budget continues the next time with its results; one that came
+// to an end is not repeated.
 
 struct searches {
     struct context *context;
     const struct history_set *set;
     struct events events;
     double confidence, deadline_s;
-    size_t open, found; // events
+    size_t open, found; // numbers of events
 };
 
 static const char ended[] = "searched: ", unended[] = "not searched to the end: ";
@@ -618,7 +622,8 @@ static void collect(struct agains *out, const struct searches *s)
     }
 }
 
-// *whole is false, and a line says why, where one of the two cannot be had any more.
+// Builds both commits again. *whole is false, and a line says why, if one of them cannot be built
+// any more.
 static int build_again(bool *whole, struct again *again, struct context *context, struct error *err)
 {
     const char *ids[2] = {again->base, again->head};
@@ -655,7 +660,7 @@ static void tell_again(const struct run *run)
     }
 }
 
-// Measures once more. Earlier measurements stay beside the new one.
+// Measures the links again. Earlier measurements are kept beside the new one.
 static int measure_again(struct searches *s, struct error *err)
 {
     struct context *context = s->context;
@@ -705,7 +710,7 @@ static bool is_open(const struct event *e)
     return event_is_open(e->state) && e->cause == ATTRIBUTION_KERNEL && e->culprit_count > 1;
 }
 
-// The change with the most evidence on a device that is here.
+// The change with the most evidence on a device of this machine.
 static const struct event_change *best_of(const struct searches *s, const struct event *e)
 {
     const struct event_change *best = NULL;
@@ -718,7 +723,7 @@ static const struct event_change *best_of(const struct searches *s, const struct
     return best;
 }
 
-// Adds the outcome of a search as an entry of the event. A culprit confirms the event.
+// Adds the result of a search to the event as an entry. A culprit confirms the event.
 static int tell(struct searches *s, const struct event *e, const char *culprit, const char *why,
                 struct error *err)
 {
@@ -819,9 +824,9 @@ static int search_all(struct searches *s, struct history_set *set, struct error 
     return 0;
 }
 
-// Prints a line for each, with the commit or why there is none, and the same becomes an entry of
-// the event. *out is 2 while an event's commit is not known, for whatever reason. Opens all that it
-// needs in the context.
+// Searches for all events. Prints a line for each, with the commit or the reason why none was
+// found, and adds the same as an entry of the event. *out is 2 as long as the commit of some event
+// is not known. Opens everything that it needs in the context.
 static int bisect_events(enum conclusion *out, struct context *context,
                          const struct options *options, double confidence, struct error *err)
 {
@@ -844,8 +849,9 @@ static int bisect_events(enum conclusion *out, struct context *context,
 
 // ---- drivers ----
 
-// A line for each driver that followed another on a device. A driver is found when the interval of
-// its shift leaves no doubt of the direction, and the shift counts as a change in a history.
+// Prints a line for each driver that followed another on a device. A driver is found if two
+// conditions hold: the interval of its shift leaves no doubt about the direction, and the shift is
+// large enough for a change in a history.
 
 static bool is_found(const struct driver_step *s)
 {
@@ -928,8 +934,8 @@ static const char *headline(const struct driver_steps *steps, size_t found, size
                 : "NONE: no driver changed what the same code takes";
 }
 
-// Nothing is measured: no machine has two drivers. `kernel` and `problem` are one series, or NULL.
-// *out is 0 when a driver is found, else 2.
+// Looks for drivers that changed times. Nothing is measured, because no machine has two drivers.
+// `kernel` and `problem` name one series, or are NULL. *out is 0 when a driver is found, else 2.
 static int bisect_drivers(enum conclusion *out, struct context *context,
                           const struct options *options, const char *kernel, const char *problem,
                           bool as_json, struct error *err)
@@ -1033,7 +1039,7 @@ static int check(void *arguments, struct error *err)
                                 "--problem");
 }
 
-// ---- what is searched ----
+// ---- the range of a search ----
 
 static int read_series(struct search *s, const struct arguments *a, struct error *err)
 {
@@ -1074,7 +1080,7 @@ static int bisect(enum conclusion *out, struct search *s, const struct arguments
     return status ? status : bisection_conclude(out, s, &step, err);
 }
 
-// One series, or what --kernel and --problem leave.
+// Looks at one series, or at those that --kernel and --problem select.
 static int drivers(enum conclusion *out, struct context *context, const struct arguments *a,
                    struct error *err)
 {

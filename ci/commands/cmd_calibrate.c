@@ -52,7 +52,7 @@ static const char *unit_of(const char *key)
     return "(shown, not used)";
 }
 
-// `answer` NULL: as a table.
+// Prints a reading; `answer` NULL: as a table.
 static void print_reading(struct answer *answer, const struct context_device *device,
                           const struct bench_figure *f)
 {
@@ -92,7 +92,7 @@ static const struct {
     {"expf", "__expf", {54.0, 31.5, 20.3, 14.3, 11.1, 9.6, 9.0, 8.5}},
 };
 
-// Its other figures; 0: it has none. `scale` makes the unit of the measured value.
+// Other figures of the document; 0: it has none. `scale` converts the measured value to its unit.
 struct study_line {
     const char *key, *name, *unit;
     double scale, document, sms;
@@ -129,10 +129,10 @@ static const struct study_line study_lines[] = {
     {"study_transpose_swizzled", "transpose, vectors, swizzled", "GB/s", 1e-9, 1890, 0},
 };
 
-// The document's kernels and those of ours that are built alike, at its size; step_library() names
-// the library of each. Its naive kernel reads B along N, neighbours side by side; along K each
-// thread walks a row of its own, and ours takes three times as long
-// (baselines/recorded/h100/study).
+// The document's kernels, and those of ours that are built in the same way, at its size.
+// step_library() gives the library of each. Its naive kernel reads B along N, so that neighbouring
+// threads read neighbouring elements. With B along K each thread reads a row of its own, and ours
+// takes three times as long (baselines/recorded/h100/study).
 #define LADDER_SIZE "4096x8192x16384:"
 static const struct {
     const char *kernel, *type;
@@ -160,7 +160,7 @@ static const struct bench_figure *reading_of(const struct study_table *t, const 
     return NULL;
 }
 
-// NaN where there is no steady reading.
+// A figure's value; NaN if there is no steady reading.
 static double value_of(const struct study_table *t, const char *key, double scale)
 {
     const struct bench_figure *f = reading_of(t, key);
@@ -244,7 +244,7 @@ static void study_csv(struct buffer *out, const struct study_table *t)
         study_row(&line, ladder[i].kernel, t->ladder_ms[i], "ms", ladder[i].document_ms);
 }
 
-// ---- its figures: what was measured drawn through, seed 2's dashed ----
+// ---- its figures: measured lines are solid, seed 2's dashed ----
 
 enum { POINTS_MOST = 16 };
 #define DASHED "; dashed: seed 2, H100 SXM5"
@@ -319,7 +319,7 @@ static int write_study(const char *folder, const struct study_table *t, struct e
     } figures[] = {{"instructions.svg", draw_instructions},
                    {"copies.svg", draw_copies},
                    {"gemm.svg", draw_ladder}};
-    mkdir(folder, 0777); // what keeps it from being one shows when a file is written
+    mkdir(folder, 0777); // if this fails, writing a file will report it
     struct buffer table = {0};
     char *path = xprintf("%s/study.csv", folder);
     study_csv(&table, t);
@@ -336,7 +336,7 @@ static int write_study(const char *folder, const struct study_table *t, struct e
     return status;
 }
 
-// The library of a step is called as its kernel is, with _ for -; the caller frees it.
+// The library of a step is named like its kernel, with _ for -; the caller frees it.
 static char *step_library(const char *folder, size_t step)
 {
     char *path = xprintf("%s/lib%s.so", folder, ladder[step].kernel);
@@ -345,7 +345,8 @@ static char *step_library(const char *folder, size_t step)
     return path;
 }
 
-// One step of the ladder; a kernel that this device does not have, or that is wrong, has no time.
+// Times one step of the ladder. A kernel that this device does not have, or that is wrong, gets no
+// time.
 static int time_step(double *ms, struct bench *bench, const char *folder, size_t step,
                      struct error *err)
 {

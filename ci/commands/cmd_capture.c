@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb capture: runs any CUDA program once and says which kernels it launched, how long each took,
-// and what of it can be recorded; with --kernel or --range it keeps those launches as a record. Its
-// table goes to standard output, all that the program prints to standard error. Needs no
-// repository.
+// plumb capture: runs any CUDA program once. It says which kernels the program launched, how long
+// each took, and which of them can be recorded; with --kernel or --range it keeps those launches as
+// a record. Its table goes to standard output, everything that the program prints to standard
+// error. Needs no repository.
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "runner/bench/capture.h"
@@ -78,7 +78,8 @@ struct telling {
     char text[200];
 };
 
-// What its processes have told until now. Nothing where that is not to be read.
+// Counts the launches that the program's processes have reported until now; nothing where the
+// reports cannot be read.
 static void count_launches(uint64_t *launches, size_t *shapes, const char *folder)
 {
     struct arena arena = {0};
@@ -95,7 +96,7 @@ static void count_launches(uint64_t *launches, size_t *shapes, const char *folde
     arena_free(&arena);
 }
 
-// Prints the progress: each second on a terminal, ever less often where lines stay.
+// Shows progress: each second on a terminal, and less and less often where lines stay.
 static void tick(void *context)
 {
     struct telling *t = context;
@@ -115,15 +116,15 @@ static void tick(void *context)
     progress_step(t->progress, "%s", t->text);
 }
 
-// Where the program and what it is given to run lie, and who may have written that.
+// Where the program and its files lie, and whether a stranger may have written them.
 struct place {
     struct sandbox sandbox;
     char *directory;
-    char **checkouts; // that may be a stranger's
+    char **checkouts; // those that may be a stranger's
     size_t count;
 };
 
-// The folder we are in, or a word of the command that is a file.
+// Looks at a path: the present folder, or a word of the command that is a file.
 static int look_at(struct place *place, const char *path, const struct arguments *a,
                    struct error *err)
 {
@@ -143,7 +144,7 @@ static int find_place(struct place *out, const struct arguments *a, struct error
     if (!out->directory)
         return error_set(err, "the folder that this is called in: %s", strerror(errno));
     int status = look_at(out, out->directory, a, err);
-    if (!out->count) // else the sandbox would show it, which may be all of a home
+    if (!out->count) // otherwise the sandbox would show it, and it may be a whole home folder
         free(out->directory), out->directory = NULL;
     for (size_t i = 0; i < words->count && status == 0; i++) {
         if (access(words->items[i], F_OK) == 0)
@@ -202,7 +203,8 @@ static int run_program(int *status, const struct arguments *a, const char *folde
 
 // ---- the table ----
 
-// As the C++ library has it, where there is one: "sgemm<32>(int, ...)" without its parameters.
+// The function's name as source code has it, "sgemm<32>(int, ...)", without its parameters. Uses
+// the C++ library if there is one.
 static const char *plain_name(const char *name, struct arena *arena)
 {
     typedef char *demangle_function(const char *, char *, size_t *, int *);
@@ -277,7 +279,7 @@ static const struct column_head columns[] = {{"device function", -62},
                                              {"MiB", 9},
                                              {"can be recorded", 0}};
 
-// A line of the table: shapes that differ by the numbers among their parameters alone.
+// A line of the table. It stands for shapes that differ only in the numbers among their parameters.
 struct survey_row {
     struct survey_kernel all;
     size_t shapes;
@@ -338,7 +340,7 @@ static int by_total(const void *left, const void *right)
     return by_time(&a, &b);
 }
 
-// Lines of the table in place of kernels. Returns their number.
+// Makes the lines of the table from the kernels, and returns their number.
 static size_t lines_of(struct survey_row *lines, const struct survey_kernel *const *kernels,
                        size_t count)
 {
@@ -380,7 +382,7 @@ static void print_table(const struct survey_kernel *const *kernels, size_t count
 
 enum { NAME_TEXT = 41 };
 
-// "sgemm_32" of sgemm<32>.
+// Makes a name for a section, such as "sgemm_32" for sgemm<32>.
 static void name_of(char out[NAME_TEXT], const char *text, const char *otherwise)
 {
     size_t used = 0;
@@ -397,8 +399,9 @@ static void name_of(char out[NAME_TEXT], const char *text, const char *otherwise
         text_copy(out, NAME_TEXT, otherwise);
 }
 
-// "_Z4gemm*" of _Z4gemmILi128EEviPf: what a mangled name keeps while template arguments and
-// parameters change. A namespace that is the compiler's own has a name of its file's content.
+// Makes a pattern from a mangled name, "_Z4gemm*" from _Z4gemmILi128EEviPf: the part that stays
+// when template arguments and parameters change. For an anonymous namespace the compiler makes a
+// name from the file's content, so the pattern leaves it open.
 static const char *pattern_of(const char *name, struct arena *arena)
 {
     const char *end = NULL, *at = name + 2;
@@ -421,7 +424,7 @@ static const char *pattern_of(const char *name, struct arena *arena)
                            : arena_printf(arena, "%.*s*", (int)(end - name), name);
 }
 
-// A function by that pattern, unless it means others of the program, too.
+// Makes that pattern for a function, unless it would also match other functions of the program.
 static const char *pattern_among(const struct survey_kernel *const *kernels, size_t count,
                                  const char *name, struct arena *arena)
 {
@@ -433,7 +436,8 @@ static const char *pattern_among(const struct survey_kernel *const *kernels, siz
     return pattern;
 }
 
-// Its name of a section: with template arguments where these tell it from another.
+// Makes a section's name for a function. It has the template arguments if another function needs to
+// be told apart.
 static void section_name(char out[NAME_TEXT], const struct survey_kernel *const *kernels,
                          size_t count, const char *name, struct arena *arena)
 {
@@ -442,7 +446,8 @@ static void section_name(char out[NAME_TEXT], const struct survey_kernel *const 
     name_of(out, alone ? arena_strndup(arena, plain, strcspn(plain, "<")) : plain, "kernel");
 }
 
-// "[capture "sgemm_32"]", with its place in the table where another kernel there has the same name.
+// Makes a heading, [capture "sgemm_32"]. It has the kernel's index in the table if another kernel
+// there has the same name.
 static char *heading_of(const struct survey_kernel *const *kernels, size_t count, size_t which,
                         struct arena *arena)
 {
@@ -457,7 +462,8 @@ static char *heading_of(const struct survey_kernel *const *kernels, size_t count
                      : arena_printf(arena, "[capture \"%s\"]", own);
 }
 
-// A second --write leaves the sections of the first as they are.
+// Whether the policy has the section already; a second --write leaves the sections of the first as
+// they are.
 static bool has_heading(const char *heading)
 {
     FILE *file = fopen(POLICY_PATH, "r");
@@ -472,8 +478,9 @@ static bool has_heading(const char *heading)
     return found;
 }
 
-// Words are as they were typed where no shell reads them otherwise, so that a section written by
-// hand for the same command is of the same text: a text is run once (ci/gate/built.c).
+// Writes the command. Words are written as they were typed if a shell reads them that way, so that
+// a section written by hand has the same text. Commands with the same text run only once
+// (ci/gate/built.c).
 static void put_command(FILE *file, const struct words *words)
 {
     fputs("    command = \"", file);
@@ -496,8 +503,8 @@ static void put_command(FILE *file, const struct words *words)
     fputs("\"\n", file);
 }
 
-// The policy is a text that is obeyed: a function whose name would be more than a word there is
-// left out, and so is what a pattern would read otherwise.
+// Whether a name is a single word in the policy and plain in a pattern. The policy is obeyed, so
+// other functions are left out.
 static bool is_word(const char *name)
 {
     for (const char *c = name; *c; c++) {
@@ -507,7 +514,7 @@ static bool is_word(const char *name)
     return *name != '\0';
 }
 
-// Whether its function was launched in one shape alone, which needs no number.
+// Whether the function was launched in one shape only, so that the section needs no launch number.
 static bool is_only_shape(const struct survey_kernel *k, const struct survey_kernel *const *kernels,
                           size_t count)
 {
@@ -527,7 +534,8 @@ static void note_hidden(const char *what, const char *path, const char *here)
             what, path);
 }
 
-// A virtual environment in a home is there now, and not where a gate runs the program.
+// Notes that the program lies in a virtual environment in a home folder, which a gate's sandbox
+// does not have.
 static void note_where(const char *program, struct arena *arena)
 {
     const char *path = getenv("PATH"), *python = getenv("PYTHONPATH");
@@ -551,7 +559,7 @@ static void note_where(const char *program, struct arena *arena)
     free(here);
 }
 
-// Whether the program was compiled in this folder, so that a commit has to be.
+// Whether the program was compiled in this folder, so that each commit has to compile it.
 static bool is_built_here(const char *program)
 {
     char *here = realpath(".", NULL), *file = strchr(program, '/') ? realpath(program, NULL) : NULL;
@@ -622,7 +630,7 @@ static int refuse_absent(const struct arguments *a, struct error *err)
     return result;
 }
 
-// A value of the policy.
+// Writes a value into the policy.
 static void put_value(FILE *file, const char *key, const char *text)
 {
     fprintf(file, "    %s = \"", key);
@@ -634,9 +642,8 @@ static void put_value(FILE *file, const char *key, const char *text)
     fputs("\"\n", file);
 }
 
-// Opens the policy to add captures to it. A policy that is not there yet begins with the device,
-// with the variables by which Python and libraries are found here, and with a build where
-// --build names one.
+// Opens the policy to append captures. A new policy begins with the device, the variables by which
+// Python and libraries are found here, and the build that --build gives.
 static FILE *open_policy(const struct arguments *a, struct arena *arena, struct error *err)
 {
     static const char *const passed[] = {"LD_LIBRARY_PATH", "PYTHONPATH"};
@@ -670,7 +677,7 @@ static FILE *open_policy(const struct arguments *a, struct arena *arena, struct 
     return file;
 }
 
-// Of PyTorch, cuBLAS or cuDNN.
+// Whether a function belongs to PyTorch, cuBLAS or cuDNN.
 static bool is_librarys(const char *name)
 {
     static const char *const begins[] = {"_ZN2at",     "_ZN3c10", "nvjet_", "sm80_xmma_",
@@ -681,7 +688,7 @@ static bool is_librarys(const char *name)
     return is;
 }
 
-// What --write is about: the program's own functions, or of one that has none its libraries'.
+// The functions that --write takes: the program's own, or if it has none, those of its libraries.
 struct share {
     double all_ns;
     bool librarys;
@@ -695,7 +702,7 @@ static struct share share_of(const struct survey_kernel *const *kernels, size_t 
     return own.all_ns > 0 ? own : theirs;
 }
 
-// The functions that take a twentieth of that time and more, or that which was named.
+// Whether a function takes a twentieth of that time or more, or is the one that was named.
 static bool is_wanted(const struct arguments *a, const struct survey_kernel *k,
                       const struct share *share)
 {
@@ -730,7 +737,7 @@ static size_t put_sections(FILE *file, const struct arguments *a,
     return written;
 }
 
-// The section of a range; 1 where it was written.
+// Writes the section of a range; returns 1 if it was written.
 static size_t put_range(FILE *file, const struct arguments *a, struct arena *arena)
 {
     char name[NAME_TEXT];
@@ -771,9 +778,9 @@ static int write_policy(const struct arguments *a, const struct survey_kernel *c
     return 0;
 }
 
-// ---- what came of it ----
+// ---- the result ----
 
-// Whether a launch or a range was recorded.
+// Tells whether a launch or a range was recorded.
 static bool tell_taken(enum conclusion *out, const struct arguments *a,
                        const struct capture_surveys *surveys, struct arena *arena)
 {
@@ -797,7 +804,7 @@ static bool tell_taken(enum conclusion *out, const struct arguments *a,
     return taken;
 }
 
-// What is to be added where no GPU is: neither NVIDIA's driver nor that of WSL.
+// The hint for a machine without a GPU: it has neither NVIDIA's driver nor that of WSL.
 static const char *no_gpu(void)
 {
     return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0
@@ -873,7 +880,7 @@ static FILE *open_beside(const char *record, const char *name)
     return file;
 }
 
-// Says what is wrong with the file of a content; "" where nothing is.
+// Says what is wrong with the file of a content; "" if nothing is.
 static const char *fault_of(const char *record, const char *name, uint64_t bytes)
 {
     FILE *file = name ? open_beside(record, name) : NULL;
@@ -887,7 +894,7 @@ static const char *fault_of(const char *record, const char *name, uint64_t bytes
                                                : "";
 }
 
-// Broken where a file of it is not what the record says.
+// Prints the contents. The conclusion is "broken" if a file does not match the record.
 static void show_contents(enum conclusion *out, const struct record *record, const char *path)
 {
     for (size_t i = 0; i < record->content_count; i++) {
@@ -903,7 +910,7 @@ static void show_contents(enum conclusion *out, const struct record *record, con
     }
 }
 
-// A launch as a text, without the addresses of its buffers and without its image.
+// Writes a launch as text, without the addresses of its buffers and without its image.
 static char *launch_text(const struct record *record, size_t which)
 {
     struct buffer text = {0};
@@ -929,7 +936,7 @@ static const char *launch_difference(const struct record *a, const struct record
     return same ? NULL : "its shape or its parameters";
 }
 
-// Bytes that differ in files of so many; -1: one of them cannot be read.
+// The number of bytes in which two files differ; -1: one of them cannot be read.
 static int64_t bytes_differ(FILE *a, FILE *b, uint64_t bytes)
 {
     enum { CHUNK = 1 << 20 };
@@ -948,7 +955,7 @@ static int64_t bytes_differ(FILE *a, FILE *b, uint64_t bytes)
     return differ;
 }
 
-// Says how the content of one name differs. Whether it does.
+// Says how two contents of one name differ. Returns whether they do.
 static bool compare_files(const struct arguments *a, const char *what, const char *when,
                           const char *name, const char *with, uint64_t bytes)
 {

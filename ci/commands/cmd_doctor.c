@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb doctor: what of this machine disturbs measurements, what that means for verdicts, and what
-// to do about it; and which GPUs are sick by their controls.
+// plumb doctor: finds what disturbs measurements on this machine, and says what that means for
+// verdicts and what to do about it. It also says which GPUs are sick according to their controls.
 
 #include "baselines/store.h"
 #include "ci/command.h"
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-// Calls `found` for each device that is out, as far as there is a store.
+// Calls `found` for each device that was taken out, if there is a store.
 typedef void doctor_found(void *data, const char *uuid, const char *why);
 
 // ---- sick devices ----
@@ -37,8 +37,8 @@ static void print_finding(const struct sick_finding *f)
     free(line);
 }
 
-// Prints a line for each GPU; one that is sick is taken out. *out is CONCLUDE_UNDECIDED where one
-// is sick or out.
+// Prints a line for each GPU, and takes out one that is sick. *out is CONCLUDE_UNDECIDED if one is
+// sick or was taken out.
 static int doctor_controls(enum conclusion *out, struct context *context, struct error *err)
 {
     struct sick_finding *found;
@@ -68,7 +68,7 @@ static int doctor_controls(enum conclusion *out, struct context *context, struct
     return 0;
 }
 
-// Brings a device back that was taken out.
+// Brings back a device that was taken out.
 static int doctor_clear(struct context *context, const char *uuid, const char *who, const char *why,
                         struct error *err)
 {
@@ -91,7 +91,7 @@ static void doctor_out(struct context *context, doctor_found *found, void *data)
 {
     struct device_entry *devices;
     struct device_entry_state state;
-    struct error ignored; // without a store nothing is out
+    struct error ignored; // without a store no device was taken out
     size_t count;
     bool known;
     if (context_open(context, context->options, &ignored) ||
@@ -124,7 +124,7 @@ static const struct command_option own_options[] = {
                 "With --clear: who says so [user.name and user.email of git's configuration]", who),
     {0}};
 
-// A note leaves verdicts as they are; what disturbs makes them worse or wrong.
+// A note does not affect verdicts; a disturbance makes them worse or wrong.
 enum weight { WEIGHT_FINE, WEIGHT_NOTE, WEIGHT_DISTURBS };
 
 static const char *const weight_names[] = {"ok", "note", "DISTURBS"};
@@ -140,7 +140,7 @@ struct health_findings {
     size_t count, disturbing;
 };
 
-// `advice`: what it means and what to do; not shown when it is fine.
+// Adds a finding. `advice` says what it means and what to do; it is not shown for WEIGHT_FINE.
 static void add(struct health_findings *f, enum weight weight, const char *topic, const char *fact,
                 const char *advice)
 {
@@ -161,7 +161,7 @@ static bool is_on(const char *mode)
     return strcmp(mode, "Enabled") == 0;
 }
 
-// The bits are NVML's nvmlClocksEventReasons.
+// Explains the bits of NVML's nvmlClocksEventReasons.
 static void add_clocks(struct health_findings *f, const struct health_gpu *gpu)
 {
     enum { POWER = 0x4, SLOWDOWN = 0x8, WARM = 0x20, HOT = 0x40, BRAKE = 0x80 };
@@ -320,7 +320,7 @@ static void add_sandbox(struct health_findings *f)
     add_freezer(f, &sandbox);
 }
 
-// Names of GPUs and processes come from outside.
+// Prints the findings. Names of GPUs and processes come from outside.
 static void print_text(const struct health_findings *f)
 {
     for (size_t i = 0; i < f->count; i++) {
@@ -355,7 +355,8 @@ static void add_out(void *findings, const char *uuid, const char *why)
         uuid, why);
 }
 
-// Of the commit that is checked out, where there is one; those that the policy's builds need.
+// Checks the submodules that the policy's builds need, at the commit that is checked out (if there
+// is one).
 static void add_submodules(struct health_findings *f, struct context *context)
 {
     struct commit head;
@@ -365,7 +366,8 @@ static void add_submodules(struct health_findings *f, struct context *context)
         repository_commit(&head, context->repository, "HEAD", &context->arena, &err))
         return;
     const bool policy = context_policy(context, "", &err) == 0;
-    const struct recipe *recipe = &context->policy.recipe; // empty without one: the whole tree
+    // Empty without a policy, which means the whole tree.
+    const struct recipe *recipe = &context->policy.recipe;
     const struct export_terms terms = {.without = recipe->without,
                                        .without_count = recipe->without_count};
     const int end = repository_submodules(&count, context->repository, head.id, recipe->inputs,
@@ -388,7 +390,8 @@ static int check(void *arguments, struct error *err)
 
 static int look(enum conclusion *out, struct context *context, const struct arguments *a)
 {
-    struct arena arena = {0}; // its own: the context is opened on the way, and begins anew then
+    struct arena arena = {0}; // its own, because the context is opened in this function and that
+                              // resets the context's arena
     struct health_findings *f = arena_alloc(&arena, sizeof(*f));
     struct health health;
     f->arena = &arena;

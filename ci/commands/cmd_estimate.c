@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb estimate: startup latency and throughput from measured transfers, as seed 1 takes the
-// parameters of its model.
+// plumb estimate: computes startup latency and throughput from measured transfers, as seed 1 does
+// for the parameters of its model.
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "model/predict/parts/pipeline.h"
@@ -17,7 +17,7 @@ struct arguments {
 
 static const struct command_option own_options[] = {OPTION_FORMAT(json), {0}};
 
-// BYTES:TIME
+// Parses BYTES:TIME.
 static int parse_point(struct pipeline_point *out, const char *text, struct error *err)
 {
     char copy[128];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb events: what changed, gathered by cause, and what became of it. What a person decides is
-// written into the epochs file, where a pull request shows it to a reviewer.
+// plumb events: what changed, gathered by cause, and what happened to each event. A person's
+// decision is written to the epochs file, where a pull request shows it to a reviewer.
 
 #include "ci/command.h"
 #include "ci/commands/output.h"
@@ -20,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-// ---- for people and programs ----
+// ---- printing for people and programs ----
 
 // The text without control bytes, in the arena.
 static const char *safe(const char *text, struct arena *arena)
@@ -45,7 +45,7 @@ static double percent(double log_ratio)
     return 100 * expm1(log_ratio);
 }
 
-// Nothing while nobody is on it.
+// Prints who looks into an event; nothing if nobody does.
 static void print_taken(const struct event_taken *taken, struct arena *arena)
 {
     struct buffer text = {0};
@@ -54,7 +54,7 @@ static void print_taken(const struct event_taken *taken, struct arena *arena)
     buffer_free(&text);
 }
 
-// The line of `show`, behind the entries.
+// Prints that as a line of `show`, after the entries.
 static void show_taken(const struct event_taken *taken, struct arena *arena)
 {
     char date[16];
@@ -165,7 +165,8 @@ static void print_row(const struct event *e, const struct history_set *set, stru
            safe(event_sentence(e, set, arena), arena));
     if (e->culprit_count > 1)
         printf("; one of %zu commits", e->culprit_count);
-    const bool other = strncmp(e->name, e->commits[0].id, 10) != 0; // a search found it since
+    // A search has found another commit since the event was named.
+    const bool other = strncmp(e->name, e->commits[0].id, 10) != 0;
     if (e->device == SIZE_MAX && (other || e->commits[0].summary[0]))
         printf("; %.10s%s%s", other ? e->commits[0].id : "", other ? " " : "",
                safe(e->commits[0].summary, arena));
@@ -173,7 +174,7 @@ static void print_row(const struct event *e, const struct history_set *set, stru
     putchar('\n');
 }
 
-// One line each; those in `state` only (EVENT_STATES: all).
+// Prints one line for each event; only those in `state` (EVENT_STATES: all).
 static void events_print_table(const struct events *events, const struct metric_history *metrics,
                                const struct history_set *set, enum event_state state)
 {
@@ -203,7 +204,7 @@ static void events_print_table(const struct events *events, const struct metric_
     arena_free(&arena);
 }
 
-// ---- one ----
+// ---- one event ----
 
 static void print_culprits(const struct event *e, struct arena *arena)
 {
@@ -369,7 +370,7 @@ static void csv_event(struct csv_line *line, const struct event *e, const struct
     }
 }
 
-// A metric has its name in a problem's place.
+// Writes a metric; its name stands where a series has its problem.
 static void csv_metric(struct csv_line *line, const struct metric_history *h,
                        const struct metric_event *e)
 {
@@ -396,7 +397,8 @@ static void csv_metric(struct csv_line *line, const struct metric_history *h,
     arena_free(&arena);
 }
 
-// A row for each series of an event: its likeliest commit, and how many it may have been.
+// Writes a row for each series of an event, with its likeliest commit and the number of possible
+// ones.
 static void events_print_csv(const struct events *events, const struct metric_history *metrics,
                              const struct history_set *set, enum event_state state)
 {
@@ -436,7 +438,7 @@ static const enum event_state decided[ACTIONS] = {[ACTION_ACCEPT] = EVENT_ACCEPT
 struct arguments {
     struct options options;
     enum action action;
-    enum event_state state; // of those that are listed; EVENT_STATES: all
+    enum event_state state; // which events are listed; EVENT_STATES: all
     const char *reason, *who, *file, *format;
     bool dry_run, fails;
 };
@@ -489,7 +491,7 @@ static int check(void *arguments, struct error *err)
 
 // ---- deciding ----
 
-// The level of every series that it touches is accepted from its commit on.
+// Writes epochs that accept the level of every series of the event from its commit on.
 static int format_epochs(char **out, const struct event *e, const struct history_set *set,
                          const struct epoch_decision *decision, struct arena *arena,
                          struct error *err)
@@ -624,7 +626,7 @@ static int show(const struct arguments *a, const struct events *events,
     return status;
 }
 
-// " NAME", and who is on it.
+// Writes " NAME", and who looks into the event.
 static const char *with_taken(const char *name, const struct event_taken *taken,
                               struct arena *arena)
 {
@@ -632,7 +634,7 @@ static const char *with_taken(const char *name, const struct event_taken *taken,
                       : arena_printf(arena, " %s", name);
 }
 
-// The last line, as that of a run, where there is one to say. What is no table stays what it is.
+// Prints the last line as for a run, if there is one; for CSV and JSON nothing is added.
 static enum conclusion conclude(const struct arguments *a, const struct events *events,
                                 const struct metric_history *metrics, struct arena *arena)
 {
@@ -691,7 +693,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     struct events events;
     struct metric_history metrics;
     char *before;
-    // A store that is named needs no repository, but is told more with one.
+    // If --store is given no repository is needed, but with one more is known.
     if ((context_open(context, &a->options, err) && !a->options.store) ||
         store_option_open_kept(context, &a->options, true, &wanted.keeps, err))
         return -1;

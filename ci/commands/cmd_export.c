@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb export: what the store has, as CSV (links and metrics too), lines of JSON, BMF or
+// plumb export: writes what the store has: as CSV (also links and metrics), lines of JSON, BMF or
 // OpenMetrics.
 #include "ci/command.h"
 #include "ci/settings/context.h"
@@ -23,7 +23,7 @@ static const struct {
 
 #define FORMATS "csv, links, metrics, json, bmf or openmetrics"
 
-// The format's index; -1: none of that name.
+// Finds the format's index; -1: there is none of that name.
 static int find_format(const char *name)
 {
     for (size_t i = 0; i < ARRAY_COUNT(formats); i++) {

@@ -77,14 +77,14 @@ static int check(void *arguments, struct error *err)
                                     : 0;
 }
 
-// Where the reports go. Parts have none of their own unless they are asked for.
+// The folder for reports. A part writes none unless it is asked to.
 static const char *reports_of(const struct arguments *a)
 {
     return a->options.out || a->part.count ? a->options.out : "plumb-report";
 }
 
-// Notes that the base has commits that the head lacks. Such commits count as the head's doing, with
-// the sign turned.
+// Notes that the base has commits that the head lacks. What these commits changed appears as a
+// change by the head, in the opposite direction.
 static void tell_base_aside(struct context *context, const struct arguments *a,
                             const struct commit *base, const struct commit *head)
 {
@@ -108,8 +108,8 @@ static void tell_base_aside(struct context *context, const struct arguments *a,
 }
 
 // Notes that the base is no commit of the trusted branch. The change may then have made the base
-// slower, too, which a gate against it does not show. Nothing is noted for a gate of a commit
-// against itself or of a first policy, which have no other base.
+// slower, too, which this gate does not show. Nothing is noted for a gate of a commit against
+// itself or of a first policy, because these have no other base.
 static void tell_base_unknown(struct context *context, const struct commit *base,
                               const struct commit *head)
 {
@@ -124,7 +124,7 @@ static void tell_base_unknown(struct context *context, const struct commit *base
                   base->id, trust.branch, trust.branch);
 }
 
-// The head's own policy, which a gate never reads, but the gates after it do.
+// Checks the head's own policy. This gate does not use it, but later gates will.
 static void tell_head_policy(struct context *context, const struct run *run,
                              const struct commit *base, const struct commit *head, const char *id)
 {

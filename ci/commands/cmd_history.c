@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb history: since when. Change points of the store's series, or of a column of a CSV file.
+// plumb history: when the level of a series changed, in the store or in a column of a CSV file.
 
 #include "ci/command.h"
 #include "ci/commands/output.h"
@@ -27,32 +27,32 @@
 
 struct arguments {
     struct options options;
-    const char *csv, *column, *where, *control; // what follows is of the store, without a CSV file
+    const char *csv, *column, *where, *control; // the following options are only for the store
     struct history_wanted wanted;
-    const char *epochs; // file; NULL: the repository's
+    const char *epochs; // a file; NULL: the repository's
     const char *format; // table, csv or json
     bool accuracy;      // print the models' accuracy over commits instead
 };
 
-// A series of a CSV file, and what was found in it.
+// A series of a CSV file, with the result.
 struct series_view {
-    const char *title;         // file, untrusted text
+    const char *title;         // the file's name, untrusted text
     const char *column;        // untrusted text
-    const char *why;           // that column
-    const char *const *labels; // of each value, untrusted text; NULL: none
+    const char *why;           // why that column was chosen
+    const char *const *labels; // one for each value, untrusted text; NULL: none
     const double *values;
     size_t count, missing;
     struct changepoints found;
     struct shape shape;
 };
 
-// ---- as a table ----
+// ---- printing a table ----
 
 static const char *date_of(char out[16], int64_t time_s)
 {
     struct tm parts;
     time_t time = (time_t)time_s;
-    if (time_s <= 0) // not known
+    if (time_s <= 0) // the time is not known
         snprintf(out, 16, "%-10s", "-");
     else if (!gmtime_r(&time, &parts) || strftime(out, 16, "%Y-%m-%d", &parts) == 0)
         snprintf(out, 16, "?");
@@ -102,7 +102,8 @@ static void table_now(const struct series_history *s)
 {
     const struct history_now found = history_now(s);
     const struct interval now = found.size;
-    if (!isfinite(now.low) || (found.linked && !s->epoch)) // that is the level, said before
+    // That is the level, which was printed before.
+    if (!isfinite(now.low) || (found.linked && !s->epoch))
         return;
     if (s->stored.count == 0 && !found.linked)
         return;
@@ -140,13 +141,13 @@ static void table_break(const struct history_break *b)
     free(what);
 }
 
-// Prints what is known of a series: absolute times, or links alone (imported, or of gates and
+// Prints what is known of a series: absolute times, or only links (imported, or from gates and
 // bisections).
 static void table_known(const struct series_history *s)
 {
     const struct linked_history *l = &s->linked;
     char noise[32] = "";
-    if (s->stored.count > 1) // one point shows none
+    if (s->stored.count > 1) // one point shows no change
         snprintf(noise, sizeof(noise), "noise %.2f %%, ", 100 * s->sigma);
     if (s->stored.count || !l->links)
         printf("%zu %s, %s%s%s", s->stored.count, plural(s->stored.count, "point", "points"), noise,
@@ -203,15 +204,15 @@ static void table_series(const struct series_history *s)
     free(device);
 }
 
-// Whether a series has neither a comparison with the code before it nor enough times to tell a
-// change by.
+// Whether a series has neither a comparison with the code before it nor enough times to find a
+// change.
 static bool is_too_short(const struct series_history *s)
 {
     return !s->linked.neighbours && s->change_count == 0 && s->linked.change_count == 0 &&
            (s->stored.count == 0 || !isfinite(s->creep.size.low));
 }
 
-// Prints to standard output. CSV and JSON need a set with levels.
+// Prints all series to standard output. CSV and JSON need a set with levels.
 static void history_print_series(const struct history_set *set)
 {
     size_t quiet = 0, shorts = 0;
@@ -233,9 +234,9 @@ static void history_print_series(const struct history_set *set)
                shorts, set->count);
 }
 
-// ---- as CSV ----
+// ---- writing CSV ----
 
-// Value, low and high.
+// Writes the cells of a value, its low and its high end.
 static void csv_size(struct csv_line *line, struct interval size)
 {
     csv_real(line, size.value);
@@ -243,7 +244,7 @@ static void csv_size(struct csv_line *line, struct interval size)
     csv_real(line, size.high);
 }
 
-// Cells of the kind of a row, its commit and the commit's time; time_s 0: not known.
+// Writes the first cells of a row: its kind, its commit and the commit's time; time_s 0: not known.
 static void csv_start(struct csv_line *line, const char *kind, const char *commit, int64_t time_s)
 {
     csv_text(line, kind);
@@ -271,7 +272,7 @@ static void csv_span(struct csv_line *line, const char *earliest, const char *la
     csv_int(line, (int64_t)commits);
 }
 
-// The last cells of a row; evidence NaN: there is none.
+// Writes the last cells of a row; evidence NaN: there is none.
 static void csv_rest(struct csv_line *line, struct interval size, double evidence,
                      const char *cause, const char *what)
 {
@@ -282,7 +283,7 @@ static void csv_rest(struct csv_line *line, struct interval size, double evidenc
     csv_end(line, "\n");
 }
 
-// A code's log time against its mark.
+// Writes the log ratio of a code to its mark.
 static void csv_level(struct csv_line *line, const struct series_history *s,
                       const struct linked_levels *all, size_t index)
 {
@@ -346,7 +347,7 @@ static void csv_series(struct csv_line *line, const struct series_history *s,
              s->epoch ? s->epoch->commit : NULL);
 }
 
-// ---- as JSON ----
+// ---- writing JSON ----
 
 static void json_place(struct json *json, const char *name, const char *id, int64_t time_s)
 {
@@ -470,7 +471,8 @@ static void json_series(struct json *json, const struct series_history *s,
 
 // ---- metrics: figures beside time ----
 
-// --kernel is asked of the subject, or of its kernel where a problem stands behind it.
+// Whether --kernel selects a metric: it is compared with the subject, or with its kernel if a
+// problem follows.
 static bool shows(const struct metric_series *s, const struct history_wanted *w)
 {
     char kernel[KERNEL_NAME_TEXT];
@@ -531,7 +533,7 @@ static void csv_metric(struct csv_line *line, const struct metric_value *of, con
     csv_start(line, kind, at->id, at->time_s);
 }
 
-// A metric has its name in a problem's place, and its values in that of sizes.
+// Writes metrics; the name stands in the place of a problem, and values in the place of sizes.
 static void csv_metrics(struct csv_line *line, const struct metric_history *h,
                         const struct history_wanted *w)
 {
@@ -639,11 +641,12 @@ static void history_print_json(const struct history_set *set, const struct metri
 
 // ---- a column of a CSV file ----
 
-// The changes of a series from a CSV file, and where it is now: for people, as CSV, and as JSON.
+// Prints the changes of a series from a CSV file, and its present level: for people, as CSV, and as
+// JSON.
 
 enum {
-    NEWEST = 10, // values of a level that wanders
-    BESIDE = 5   // values from a change that count as there
+    NEWEST = 10, // number of values that give the level of a series that wanders
+    BESIDE = 5   // a value at most so many away from a change belongs to it
 };
 
 static const struct column_head columns[] = {
@@ -663,7 +666,7 @@ static void print_row(const struct text_table *table, const struct series_view *
     free(label);
 }
 
-// The share of the modes changes where a change is listed: one is the other.
+// Whether a change of the modes' share is the same as a listed change.
 static bool is_of_modes(const struct series_view *view)
 {
     for (size_t i = 0; i < view->found.count; i++) {
@@ -675,14 +678,14 @@ static bool is_of_modes(const struct series_view *view)
     return false;
 }
 
-// ", +0.5 %" of a level; nothing of 0.
+// Prints a level's ", +0.5 %"; nothing for 0.
 static void print_share(const char *before, double size, double level, const char *after)
 {
     if (level != 0)
         printf("%s%+.2f %%%s", before, 100 * size / fabs(level), after);
 }
 
-// Prints changes of the noise and of the modes, which are no change of level unless the level moves
+// Prints changes of the noise and of the modes. They are no change of level, unless the level moves
 // with them.
 static void print_shape(const struct series_view *view, double first)
 {
@@ -710,8 +713,8 @@ static void print_shape(const struct series_view *view, double first)
                is_of_modes(view) ? "; the change there is that" : "");
 }
 
-// The newest level, which is what stands beside the first one: of what came after the last change,
-// or, where the level wanders or creeps, of the newest few values.
+// The newest level, which is compared with the first one: the level of the values after the last
+// change; or, if the level wanders or creeps, that of the newest few values.
 static struct newest_level now_of(const struct series_view *view, bool *few)
 {
     const struct changepoints *found = &view->found;
@@ -765,7 +768,7 @@ static void series_print_table(const struct series_view *view)
     buffer_print(&out, stdout);
     char *title = plain_line(view->title), *column = plain_line(view->column);
     char noise[64] = "";
-    if (found->used > 1) // one value shows none
+    if (found->used > 1) // one value shows no change
         snprintf(noise, sizeof(noise), ", noise %.3g, correlation %.2f", found->sigma,
                  found->correlation);
     printf("%s, column %s: %zu %s (%zu missing)%s: %zu %s%s\n", title, column, view->count,
@@ -780,7 +783,7 @@ static void series_print_table(const struct series_view *view)
     free(column);
 }
 
-// Twelve digits: the rest is the arithmetic's, and 10356.000000000002 distracts.
+// Rounds to twelve digits: further ones come from the arithmetic, and 10356.000000000002 distracts.
 static double figures(double value)
 {
     char text[NUMBER_TEXT];
@@ -869,7 +872,7 @@ static void series_print_json(const struct series_view *view)
     answer_end(&answer);
 }
 
-// ---- the two sources ----
+// ---- the two sources of series ----
 
 static const struct format {
     const char *name;
@@ -895,7 +898,8 @@ static int print(const struct history_set *set, const struct metric_history *met
     return 0;
 }
 
-// No series need be read for the models' accuracy; without any of it they say why.
+// Loads. The accuracy of models needs no series; if there is no accuracy, the series are read to
+// say why.
 static int load(struct history_set *set, struct accuracy_history *accuracy,
                 const struct history_wanted *wanted, struct store *store, const char *epochs,
                 const struct format *format, struct error *err)
@@ -912,8 +916,8 @@ static int load(struct history_set *set, struct accuracy_history *accuracy,
     return history_load(set, store, &now, epochs, err);
 }
 
-// The policy says which toolchains there are. A store may be of no repository here, and then says
-// by itself what it has.
+// Checks a toolchain's name with the policy. A store may belong to no repository here; then the
+// store itself tells which toolchains it has.
 static int check_toolchain(struct context *context, const char *name, struct error *err)
 {
     struct error unread;
@@ -970,7 +974,7 @@ static int history_store(struct context *context, const struct arguments *a,
     return status;
 }
 
-// As logs; -1: one is no time.
+// Replaces times by their logs; -1: a value is no time.
 static int take_logs(struct series_csv *series, const char *name, struct error *err)
 {
     for (size_t i = 0; i < series->count; i++) {
@@ -984,7 +988,7 @@ static int take_logs(struct series_csv *series, const char *name, struct error *
     return 0;
 }
 
-// Divides out what the column of a control says of the machine.
+// Divides out the machine's effect as the column of a control shows it.
 static int divide_out(struct series_csv *series, const struct arguments *a, const char *text,
                       size_t length, const char *name, struct error *err)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb import: measurements of other origin into the store.
+// plumb import: adds measurements of other origin to the store.
 #include "ci/command.h"
 #include "ci/settings/context.h"
 
@@ -32,7 +32,7 @@ static int take_format(void *arguments, const char *text)
     return store_import_knows(text) ? 0 : -1;
 }
 
-// ":bf16" says the type alone.
+// Parses a problem; ":bf16" gives only the type.
 static int take_problem(void *arguments, const char *text)
 {
     struct arguments *a = arguments;
@@ -80,7 +80,8 @@ struct asked {
     struct context *context;
     const struct arguments *arguments;
     const char *path;
-    size_t folder; // how much of the path was named, where that is a folder; 0: the file itself
+    size_t folder; // if a folder was named, the length of its part of the path; 0: the file itself
+                   // was named
 };
 
 static bool is_hex(char c)
@@ -88,8 +89,8 @@ static bool is_hex(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-// A file of a folder is one of many, of a commit each: results/0123abcd/gemm.json. The last word of
-// its path that is a commit's id says which.
+// Finds the commit of a file in a folder with one file for each commit, such as
+// results/0123abcd/gemm.json. The last word of its path that is a commit's id counts.
 static int commit_of_path(struct commit *out, const struct asked *asked, struct error *err)
 {
     struct context *c = asked->context;
@@ -114,7 +115,7 @@ static int commit_of_path(struct commit *out, const struct asked *asked, struct 
                      asked->path);
 }
 
-// The commit that another tool measured: few of them know it.
+// Finds the commit that another tool measured; few tools record it.
 static int find_commit(struct commit *out, const char *named, void *context, struct error *err)
 {
     const struct asked *asked = context;
@@ -135,7 +136,7 @@ static int find_commit(struct commit *out, const char *named, void *context, str
     return repository_commit(out, c->repository, a->commit ? a->commit : "HEAD", &c->arena, err);
 }
 
-// Tells which rows were left out on standard error, and the rest behind what was added.
+// Prints which rows were left out to standard error, and after what was added the other counts.
 static void tell_rows(const char *path, const struct import_report *r, const char *problem)
 {
     for (char *line = r->said.bytes, *next; line && *line; line = next) {
@@ -219,8 +220,8 @@ static int import_file(struct asked *asked, FILE *file, struct error *err)
 
 // ---- folders ----
 
-// Entries by name, so that two machines read them in one order; hidden ones and links are none, and
-// neither is a folder of samples, which another file names.
+// Selects and sorts entries by name, so that two machines read them in the same order. Hidden files
+// and links are left out, and so is a folder of samples that another file refers to.
 static int is_entry(const struct dirent *entry)
 {
     const char *name = entry->d_name;
@@ -235,7 +236,8 @@ struct folder_counts {
 static int import_folder(struct folder_counts *counts, struct asked *asked, int depth,
                          struct error *err);
 
-// A file that cannot be read, of many, is told and does not keep the others from being imported.
+// Imports one of many files. If it cannot be read, a message says so, and the others are still
+// imported.
 static int import_entry(struct folder_counts *counts, struct asked *asked, int depth,
                         struct error *err)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb init: a policy, the ABI header and a shim for each kernel of a repository that it
-// understands, or for a first kernel where there is none. What it writes builds and gates as it is.
+// plumb init: writes a policy, the ABI header, and a shim for each kernel of a repository that it
+// understands; if there is none, for a first kernel. What it writes builds and gates as it is.
 #include "ci/command.h"
 #include "ci/gate/built.h"
 #include "ci/init/init.h"
@@ -53,33 +53,33 @@ static const struct command_option own_options[] = {
     {0},
 };
 
-// A function that gets a shim, and what came of trying it.
+// A function that gets a shim, and the result of trying the shim.
 enum check { CHECK_NONE, CHECK_UNBUILT, CHECK_BUILDS, CHECK_WRONG, CHECK_RIGHT };
 
 struct tried_shim {
     struct signature *s;
-    const char *kernel; // as plumb calls it
+    const char *kernel; // its name in plumb
     struct call call;
     enum check check;
-    const char *why; // it is not right
-    bool recorded;   // from a record of its launches
+    const char *why; // why it is not right
+    bool recorded;   // it is timed from a record of its launches
 };
 
 // One invocation.
 struct init {
     const struct arguments *arguments;
-    char *folder; // of plumb_kernel.h and shims/
+    char *folder; // the folder of plumb_kernel.h and shims/
     enum form form;
     struct sources sources;
     struct tried_shim candidates[SHIMS_MAX];
     size_t count;
-    size_t left;            // more of them than there is room for
-    bool launched;          // the device is here
+    size_t left;            // number of functions for which there is no room
+    bool launched;          // the device is here, so shims are launched
     const char *unrecorded; // why launches could not be recorded; NULL: all could
     struct arena arena;
 };
 
-// ---- which form, and which functions ----
+// ---- choosing the form and the functions ----
 
 static size_t count_of(const struct init *init, enum callee callee, bool understood)
 {
@@ -90,7 +90,7 @@ static size_t count_of(const struct init *init, enum callee callee, bool underst
     return count;
 }
 
-// Kernels, of which none is understood and none says by its name that it multiplies matrices.
+// Whether there are kernels, but none is understood and no name says that it multiplies matrices.
 static bool no_product(const struct init *init)
 {
     for (size_t i = 0; i < init->sources.found.count; i++) {
@@ -125,7 +125,8 @@ static int choose_form(struct init *init, struct error *err)
                      asked);
 }
 
-// Launchers know their kernels' grids; so kernels come in where there is no launcher at all.
+// Whether a function gets a shim. Launchers know their kernels' grids, so kernels are only used if
+// there is no launcher.
 static bool is_wanted(const struct init *init, const struct signature *s)
 {
     if (init->form == FORM_HOST)
@@ -134,8 +135,8 @@ static bool is_wanted(const struct init *init, const struct signature *s)
            (s->callee == CALLEE_KERNEL && !s->covered && !count_of(init, CALLEE_LAUNCHER, true));
 }
 
-// Would be a kernel of its form, had it been understood: of a launcher that is not, the kernel may
-// be.
+// Whether a function that was not understood would otherwise get a shim. If a launcher is not
+// understood, its kernel may still be.
 static bool is_missed(const struct init *init, const struct signature *s)
 {
     if (s->unnameable)
@@ -179,7 +180,7 @@ static bool holds(const char *path, const char *bytes, size_t size)
     return file && c == EOF && at == size;
 }
 
-// A file that is there stays as it is, for it may have been edited. A second init writes the files
+// Writes a file, unless it exists, because it may have been edited. A second init writes the files
 // that are missing.
 static int write_file(const struct init *init, const char *folder, const char *name,
                       const char *bytes, size_t size, struct error *err)
@@ -203,7 +204,7 @@ static int write_file(const struct init *init, const char *folder, const char *n
     return status;
 }
 
-// As kernels are called: in small letters, beginning with a letter or digit.
+// Makes a kernel's name: lower case, beginning with a letter or digit.
 static const char *kernel_name(const struct signature *s, struct arena *arena)
 {
     const char *called = s->called ? s->called : s->name;
@@ -216,13 +217,14 @@ static const char *kernel_name(const struct signature *s, struct arena *arena)
     return arena_strdup(arena, *plain ? plain : "kernel");
 }
 
-// Whether the candidate's shim was put aside as NAME.off, so that the policy leaves it out.
+// Whether the candidate's shim was renamed to NAME.off, so that the policy leaves it out.
 static bool is_off(const struct tried_shim *c)
 {
     return c->check == CHECK_WRONG || c->check == CHECK_UNBUILT;
 }
 
-// A shim that is not right is written under a name that no build takes, for somebody to mend it.
+// Writes a shim. If it is not right, it gets a name that no build uses, so that somebody can
+// correct it.
 static int write_shim(struct init *init, const struct tried_shim *c, struct error *err)
 {
     struct buffer text = {0};
@@ -251,9 +253,9 @@ static bool is_first(const struct init *init, size_t index)
     return true;
 }
 
-// Gives each function a name of its own, for two kernels cannot have the same. Of several functions
-// with one name the first keeps it. The name of each other one begins with that of its file, and,
-// where that is no other name yet, with those of its folders.
+// Gives each function a name of its own, because two kernels cannot share a name. Of several
+// functions with one name the first keeps it. The others get their file's name in front; if that
+// name exists, too, they also get the names of their folders.
 static void name_apart(struct init *init)
 {
     for (size_t i = 0; i < init->sources.found.count; i++) {
@@ -275,8 +277,8 @@ static void add_candidate(struct init *init, struct signature *s)
     struct tried_shim *c = &init->candidates[init->count++];
     *c = (struct tried_shim){.s = s, .kernel = kernel_name(s, &init->arena)};
     c->call = shim_call(init->form, s);
-    // A kernel that launches its own code; what a library such as cuBLAS launches has no record,
-    // nor has what is no GEMM.
+    // A kernel can be recorded if it launches its own code and is a GEMM. What a library such as
+    // cuBLAS launches has no record.
     c->recorded =
         !form_is_host(init->form) && !form_is_numbers(init->form) && !init->sources.libraries[0];
 }
@@ -342,16 +344,17 @@ static void fill_policy(struct buffer *out, struct init *init, bool outside,
     shim_policy_write(out, &policy);
 }
 
-// ---- what a shim does is tried ----
+// ---- trying shims ----
 //
-// A source does not say how its matrices lie, nor a kernel's its grid. So each function is built
-// in all the ways that are open, and the stopwatch opens one after the other, which launches it
-// once and checks every element: the first that is right is kept. All of it lies in a folder that
-// is gone afterwards.
+// A source does not tell how its matrices lie, nor what grid a kernel needs. So each function is
+// built
+// in all possible ways. The stopwatch opens one after the other, launches it once and checks every
+// element; the first that is right is kept. All of this happens in a folder that is removed
+// afterwards.
 
 enum {
     WAYS_MOST = 4 * SHIM_GRIDS,
-    TRIES_MOST = 2 * WAYS_MOST, // each also with a C that is cleared before
+    TRIES_MOST = 2 * WAYS_MOST, // each way is also tried with a C that is cleared before
     CHECK_SECONDS = 180,
     FUNCTION_SECONDS = 30,
     TRY_SECONDS = 10
@@ -362,13 +365,14 @@ struct checking {
     struct context context;
     struct built built;
     struct context_device device;
-    struct bench *bench, *spare; // NULL: it has to be started; the second starts meanwhile
+    struct bench *bench, *spare; // NULL: it must be started; the second one starts meanwhile
     const char *folder;
-    bool quiet;     // no progress is wanted
-    double until_s; // monotonic
+    bool quiet;     // no progress is shown
+    double until_s; // a deadline, monotonic
 };
 
-// The ways to call a function, likely ones first, and then the same with a C that is cleared.
+// Lists the ways of calling a function, likely ones first, and then the same ways with a C that is
+// cleared.
 static size_t ways(struct call out[TRIES_MOST], const struct tried_shim *c)
 {
     static const char *const layouts[] = {"NN", "TN", "NT", "TT"};
@@ -424,8 +428,8 @@ static int write_tries(struct checking *k, struct error *err)
     return status;
 }
 
-// The lines of the log that name the source, or else the shim: errors of other shims say nothing of
-// this one. Caller frees.
+// Returns the lines of the log that name the source, or else the shim; errors of other shims do not
+// concern this one. The caller frees.
 static char *lines_of(const char *log, const char *shim, const char *source)
 {
     struct buffer found = {0};
@@ -441,9 +445,9 @@ static char *lines_of(const char *log, const char *shim, const char *source)
     return found.bytes ? found.bytes : xstrdup("");
 }
 
-static const char undefined[] = "undefined symbol: "; // as the loader says it
+static const char undefined[] = "undefined symbol: "; // the loader's words
 
-// The compiler's words on one library, or the loader's.
+// Returns the compiler's message about one library, or the loader's.
 static const char *why_unbuilt(const struct checking *k, size_t candidate)
 {
     enum { LOG_MOST = 4 << 20 };
@@ -470,8 +474,8 @@ static const char *why_unbuilt(const struct checking *k, size_t candidate)
                : errors[0].text;
 }
 
-// A child takes half a second to start on a GPU, and a launch out of bounds ends it: so the next
-// one starts while this one works.
+// Starts a bench. A child takes half a second to start on a GPU, and a launch out of bounds ends
+// it; so the next one starts while this one works.
 static int start(struct checking *k, struct error *err)
 {
     struct error ignored;
@@ -498,7 +502,7 @@ static void let_go(struct checking *k)
     k->bench = NULL;
 }
 
-// Whether a record of its launches can be made; else it is timed with its host code.
+// Whether a record of its launches can be made; otherwise it is timed with its host code.
 static bool is_recorded(struct checking *k, const struct bench_series *series)
 {
     struct bench_outcome outcome;
@@ -529,13 +533,13 @@ static int problem_for(struct problem *out, const struct init *init, const struc
     return problem_parse(out, text, err);
 }
 
-// How far the ways of one function came.
+// How far the trials of one function came.
 struct tried {
     size_t count;
-    bool reads_c;        // results were NaN, as C is before
-    double nearest;      // the smallest error; 0: none was reached
-    const char *first;   // what came of the first way
-    const char *near_by; // and of the nearest
+    bool reads_c;        // results were NaN, which C holds before a launch
+    double nearest;      // the smallest error; 0: there was none
+    const char *first;   // the result of the first way
+    const char *near_by; // the result of the way with the smallest error
 };
 
 static void note_failure(struct tried *tried, const struct bench_outcome *outcome,
@@ -551,7 +555,7 @@ static void note_failure(struct tried *tried, const struct bench_outcome *outcom
     }
 }
 
-// One way of one candidate: 1 when it is right. -1: the device is gone.
+// Tries one way of one candidate: 1 when it is right. -1: the device is gone.
 static int try_way(struct checking *k, struct tried_shim *c, const struct built_kernel *kernel,
                    const struct call *call, struct tried *tried, struct error *err)
 {
@@ -575,13 +579,13 @@ static int try_way(struct checking *k, struct tried_shim *c, const struct built_
         return 1;
     }
     note_failure(tried, &outcome, c, call, &k->init->arena);
-    // After a bad launch the context of a GPU may be of no use.
+    // After a bad launch, the context of a GPU may be unusable.
     if (outcome.gone || outcome.state != MEASURED_WRONG)
         let_go(k);
     return 0;
 }
 
-// All ways, for any sizes or for m = n = k alone. 1: one is right.
+// Tries all ways, for any sizes or only for m = n = k. 1: one is right.
 static int try_ways(struct checking *k, size_t index, bool square, double until_s,
                     struct tried *tried, struct error *err)
 {
@@ -596,7 +600,7 @@ static int try_ways(struct checking *k, size_t index, bool square, double until_
         calls[w].square = square;
         const char *name = try_name(index, w, &k->init->arena);
         const struct built_kernel *kernel = built_find(&k->built, name, device);
-        // A child says each launch out of bounds, of which there may be a hundred.
+        // A child reports each launch out of bounds, of which there may be a hundred.
         k->context.progress.quiet = k->quiet;
         progress_step(&k->context.progress, "%s, way %zu", c->kernel, tried->count + 1);
         k->context.progress.quiet = true;
@@ -627,8 +631,8 @@ static int try_candidate(struct checking *k, size_t index, struct error *err)
     return 0;
 }
 
-// Of libraries that lack a function of another source: that source is compiled with all that cannot
-// be loaded. The loader names one function; what else is missing is told.
+// Completes libraries that lack a function of another source: that source is compiled into all that
+// cannot be loaded. The loader names one missing function; if more are missing, a message says so.
 static bool complete(struct checking *k)
 {
     struct init *init = k->init;
@@ -669,8 +673,9 @@ static int open_checking(struct checking *k, const struct options *options, stru
     return 0;
 }
 
-// 1: some are built, or it was said of some why not. What keeps all of them from it without a word
-// on one is no fault of any: a compiler is missing.
+// Sorts candidates by whether they were built. Returns 1 if some were built, or the log gives a
+// reason for some. If nothing was built and the log names none of them, the cause lies elsewhere: a
+// compiler is missing.
 static int sort_built(struct checking *k)
 {
     struct init *init = k->init;
@@ -738,8 +743,7 @@ static void tell_check(const struct init *init)
     arena_free(&arena);
 }
 
-// Tries the shims. Where they cannot be tried, that is no error: all of them are written as they
-// are.
+// Tries the shims. If they cannot be tried, that is no error: all of them are written as they are.
 static void check_candidates(struct init *init)
 {
     const struct arguments *a = init->arguments;
@@ -775,7 +779,7 @@ static void check_candidates(struct init *init)
     (void)files_remove(folder, &ignored);
 }
 
-// ---- what is written ----
+// ---- writing the result ----
 
 static int write_shims(struct init *init, struct error *err)
 {
@@ -800,8 +804,8 @@ static int write_shims(struct init *init, struct error *err)
              "with a build.command that compiles it.");
     if (!init->count && init->form == FORM_HOST && init->sources.names_c)
         puts("Of functions that are no GEMM `plumb init --form=host-numbers` writes an example.");
-    init->count = 0;                     // those are told, and lie beside
-    init->sources.names_cutlass = false; // the first kernel does without
+    init->count = 0;                     // these have been reported, and their shims lie beside
+    init->sources.names_cutlass = false; // the first kernel does not need it
     if (add_example(init, err))
         return -1;
     return write_shim(init, &init->candidates[0], err);
@@ -831,7 +835,7 @@ static bool same_group(const struct shim_group *g, const struct tried_shim *c)
            g->square == c->call.square;
 }
 
-// Kernels of one type and layout have one set of problems: the first kernel's is "main".
+// Kernels of one type and layout share a set of problems; that of the first kernel is "main".
 static size_t group_all(struct shim_group groups[SHIMS_MAX], struct init *init)
 {
     size_t count = 0;

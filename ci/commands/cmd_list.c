@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb list: what there is: kernels of a commit and the series that the policy makes of them,
-// models, GPU profiles with the origin of every number, devices, reports.
+// plumb list: lists the kernels of a commit and the series that the policy makes of them, models,
+// GPU profiles with the origin of every number, devices, and reports.
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "ci/gate/task_list.h"
@@ -33,7 +33,7 @@ static int check(void *arguments, struct error *err)
     return 0;
 }
 
-// ---- figures of a profile
+// ---- the figures of a profile
 
 static void figures_json(struct json *json, const struct gpu *gpu)
 {
@@ -169,7 +169,7 @@ static int list_devices(struct answer *answer, struct context *context, const ch
     return 0;
 }
 
-// 1, with the reason in `err`: the commit does not build.
+// Builds a commit. 1: it does not build, for the reason in `err`.
 static int build(struct built *out, struct context *context, const char *revision,
                  struct error *err)
 {
@@ -194,8 +194,8 @@ static void say_absent(const struct answer *answer, const struct built *built)
         printf("dry run: it would be built first; only then are its kernels known\n");
 }
 
-// Whether a device that the policy measures this kernel on is on this machine; of a kernel that is
-// measured on none there is nothing to say.
+// Whether this machine has a device on which the policy measures this kernel; true for a kernel
+// that is measured on none.
 static bool has_device(const struct context *context, const struct built_kernel *k)
 {
     bool named = false;
@@ -327,7 +327,7 @@ static int list_fleet(struct answer *answer, struct context *context, const char
 
 static const struct {
     const char *name;
-    bool of_repository, takes; // takes: a name
+    bool of_repository, takes; // takes: it takes a name
     int (*list)(struct answer *answer, struct context *context, const char *name,
                 struct error *err);
 } lists[] = {
@@ -337,8 +337,8 @@ static const struct {
     {"fleet", true, false, list_fleet},
 };
 
-// A commit that does not build is what `gate` and `run` call broken (exit code 3), not something
-// that this program could not do.
+// A commit that does not build is "broken" (exit code 3), as for `gate` and `run`, and no failure
+// of this program.
 static int conclude(enum conclusion *out, int status, bool json, const struct error *err)
 {
     if (status <= 0)

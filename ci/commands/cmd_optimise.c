@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb optimise: the tiling and buffer depth that are best on a machine described by a file, under
-// seed 1's model of a warp-specialised kernel. Every tiling is tried, and where the module that
-// knows Z3 is installed, it is asked the same. A tiling that is given is simulated instead, and
-// held against a measured time where there is one.
+// plumb optimise: finds the best tiling and buffer depth on a machine that a file describes, by
+// seed 1's model of a warp-specialised kernel. Every tiling is tried; if the module with Z3 is
+// installed, it solves the same problem. A tiling that is given is simulated instead, and compared
+// with a measured time if there is one.
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "ci/settings/rows.h"
@@ -26,13 +26,13 @@ struct arguments {
     struct options options;
     const char *machine, *csv, *trace, *svg;
     enum pipeline_goal goal;
-    struct pipeline_choice tile; // tile_m 0: searched for; depth 0: the deepest that fits
+    struct pipeline_choice tile; // tile_m 0: it is searched for; depth 0: the deepest that fits
     bool json;
 };
 
 struct machine {
     struct pipeline_machine costs;
-    int64_t tick_ns; // 0: ticks are of no known length
+    int64_t tick_ns; // 0: the length of a tick is not known
 };
 
 static int take_goal(void *arguments, const char *text)
@@ -76,7 +76,7 @@ static const struct command_option own_options[] = {
 static const struct {
     const char *key;
     size_t offset;
-    bool small; // int32_t
+    bool small; // it must fit an int32_t
 } keys[] = {
     {"launch", offsetof(struct machine, costs.launch), false},
     {"load-startup", offsetof(struct machine, costs.load_startup), false},
@@ -159,7 +159,8 @@ static void choice_json(struct json *json, const char *problem, const struct pip
 
 enum { Z3_TIMEOUT_MS = 60000 };
 
-// pipeline_optimise_z3() of the module; NULL: it is not installed. Loaded once, for good.
+// pipeline_optimise_z3() of the module; NULL: it is not installed. It is loaded once and stays
+// loaded.
 #define NAME_OF(function) #function
 typedef int z3_function(struct pipeline_choice *, const struct pipeline_machine *, const int64_t *,
                         enum pipeline_goal, unsigned, struct error *);
@@ -178,7 +179,7 @@ static double cpu_s(void)
     return (double)clock() / CLOCKS_PER_SEC;
 }
 
-// Two answers that differ are an error of this program.
+// Asks Z3. If its answer differs from ours, this program has a defect.
 static int ask_z3(struct json *row, const struct pipeline_choice *ours,
                   const struct pipeline_machine *machine, const int64_t mnk[3],
                   enum pipeline_goal goal, struct error *err)
@@ -237,7 +238,7 @@ static int optimise(struct answer *answer, struct pipeline_choice *c, const stru
 
 // ---- tilings that are given ----
 
-// How far the model is from measured times.
+// The model's errors relative to measured times.
 struct errors {
     double sum, most;
     size_t count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb plan: a text beside a cubin that says how it is launched. `check` says what would be
+// plumb plan: a text beside a cubin that says how it is launched. `check` shows what would be
 // launched for a problem. Needs no repository and no GPU.
 #include "ci/command.h"
 #include "ci/commands/output.h"
@@ -49,7 +49,7 @@ static int show_functions(const struct arguments *a, struct error *err)
     return status;
 }
 
-// A problem that cannot be done is said, and the others are shown all the same.
+// Shows one problem. If it is not supported, a message says so, and the others are still shown.
 static int show_problem(bool *fine, const struct arguments *a, const struct plan_file *file,
                         const char *text, struct error *err)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb predict: what a model says of problems, given as words or as CSV. No GPU is needed.
+// plumb predict: predicts times of problems, given as words or as CSV. No GPU is needed.
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "ci/settings/gpu_file.h"
@@ -22,7 +22,7 @@
 
 // ==== a prediction for people ====
 //
-// A prediction's parts as lines for people. It computes no part of its own.
+// Prints a prediction's parts as lines for people. It computes no part itself.
 
 static void line(struct buffer *out, const char *label, double value)
 {
@@ -97,8 +97,8 @@ static void explain_bias(struct buffer *out, const struct bias *b)
                   exp(b->log_factor), exp(b->centre) / 1e3, b->slope, b->offset_ns / 1e3);
 }
 
-// `bias` is what the prediction was corrected by, NULL: by nothing. `measured_us` 0: there is no
-// measurement to compare with. Times are printed in microseconds.
+// Explains a prediction. `bias` is the correction that was applied, NULL: none. `measured_us` 0:
+// there is no measurement to compare with. Times are printed in microseconds.
 static void explain_prediction(struct buffer *out, const struct model *model,
                                const struct predict_input *in, const struct prediction *p,
                                const struct bias *bias, double measured_us)
@@ -125,7 +125,7 @@ static void explain_prediction(struct buffer *out, const struct model *model,
 
 // ==== the command ====
 
-enum { WIDEST = 60 }; // column of a table
+enum { WIDEST = 60 }; // the widest column of a table
 
 enum rows_format { FORMAT_DEFAULT, FORMAT_CSV, FORMAT_JSON, FORMAT_TABLE };
 
@@ -133,16 +133,16 @@ struct rows_printer {
     struct buffer *out;
     const struct csv *csv;
     enum rows_format format;
-    bool parts;                // with columns of the prediction's parts
-    bool biased;               // with the column bias_rows
-    const bool *shown;         // of the columns; NULL: all
-    size_t rows;               // printed so far
-    struct column_head *heads; // of a table
+    bool parts;                // there are columns for the prediction's parts
+    bool biased;               // there is a column bias_rows
+    const bool *shown;         // which columns are shown; NULL: all
+    size_t rows;               // number of rows printed so far
+    struct column_head *heads; // the columns of a table
     size_t heads_count;
     struct json json;
 };
 
-// ---- predictions as CSV, JSON or a table, row by row as they are made ----
+// ---- predictions as CSV, JSON or a table, row by row ----
 
 static void bound_text(char out[160], const struct prediction *prediction)
 {
@@ -167,8 +167,8 @@ enum part_column {
 static const char *const part_columns[PARTS] = {"fixed_us",    "first_load_us", "main_loop_us",
                                                 "epilogue_us", "waves",         "ratio"};
 
-// The column that a part of a model's prediction belongs to. A part without a column of its own
-// counts to the main loop.
+// The column of a part of a model's prediction. A part without a column of its own counts as main
+// loop.
 static enum part_column part_of(const char *name)
 {
     static const struct {
@@ -195,7 +195,7 @@ static double waves_of(const struct predict_input *in)
     return in->gpu->sm_count.value > 0 ? tiles / in->gpu->sm_count.value : 0;
 }
 
-// NaN: the column has no value here.
+// Computes the parts; NaN: the column has no value.
 static void parts_of(double values[PARTS], const struct predict_input *in,
                      const struct prediction *prediction, double measured_us)
 {
@@ -228,7 +228,7 @@ static bool is_shown(const struct rows_printer *p, size_t column)
     return !is_result(p->csv->header[column]) && (!p->shown || p->shown[column]);
 }
 
-// A table has no column in which nothing stands.
+// Finds the columns with values; a table does not show empty columns.
 static void find_shown(bool *shown, const struct csv *csv)
 {
     for (size_t c = 0; c < csv->columns; c++) {
@@ -242,7 +242,7 @@ static void csv_header(const struct rows_printer *p)
     struct csv_line line = {.out = p->out};
     for (size_t i = 0; i < p->csv->columns; i++) {
         if (is_shown(p, i))
-            csv_text(&line, csv_plain(p->csv->header[i])); // it may be from a table of ours
+            csv_text(&line, csv_plain(p->csv->header[i])); // the CSV may be one of our own tables
     }
     csv_raw(&line, "regime,predicted_us,band,band_95,bound");
     if (p->biased)
@@ -252,7 +252,8 @@ static void csv_header(const struct rows_printer *p)
     csv_end(&line, "\n");
 }
 
-// The list's columns that are shown, each as wide as its widest cell, then what was predicted.
+// Makes the table's columns: the list's columns that are shown, each as wide as its widest cell,
+// then those of the prediction.
 static void find_heads(struct rows_printer *p)
 {
     struct column_head *h = p->heads = xcalloc(p->csv->columns + 6 + PARTS, sizeof(*h));
@@ -294,12 +295,12 @@ static void rows_print_header(struct rows_printer *p)
     table_heads(&table);
 }
 
-// The cells that follow the columns of the list.
+// The cells that follow those of the list.
 struct predicted_cells {
     const char *regime;
-    double time_us, band, band_95; // NaN: none
+    double time_us, band, band_95; // NaN: there is none
     char bound[160];
-    uint32_t bias_rows; // 0: it has no bias
+    uint32_t bias_rows; // 0: there is no bias
     double parts[PARTS];
 };
 
@@ -367,7 +368,7 @@ static void print_line(const struct rows_printer *p, size_t row, const struct pr
     buffer_free(&cells);
 }
 
-// measured_us 0: not measured.
+// Prints a row; measured_us 0: it was not measured.
 static void rows_print_row(struct rows_printer *p, size_t row, const struct predict_input *in,
                            const struct prediction *prediction, double measured_us)
 {
@@ -406,7 +407,7 @@ struct arguments {
     enum rows_format format;
     bool explain, parts, sweep;
     struct sides_list tiles, clusters;
-    struct row defaults; // traits, clock and L2 rate given as options
+    struct row defaults; // traits, clock and L2 rate that options give
 };
 
 static int take_format(void *arguments, const char *text)
@@ -516,7 +517,8 @@ static int check(void *arguments, struct error *err)
     if (rows_check_options(&a->defaults, err))
         return -1;
     if (model && model->knows_regimes && !a->defaults.regime_stated && !a->defaults.warm_stated)
-        a->defaults.problem.regime = regime_usual("cuda"); // a gate's, where none is named
+        // The regime that a gate uses if none is named.
+        a->defaults.problem.regime = regime_usual("cuda");
     if (a->type && !a->csv)
         return error_set(err, "--dtype is for the problems of --csv; others name their own");
     return !a->csv == !a->options.words.count
@@ -524,7 +526,7 @@ static int check(void *arguments, struct error *err)
                : 0;
 }
 
-// Prints what was written so far: a CSV of many rows need not stand in memory as a whole.
+// Prints the text written so far, so that a long CSV need not be in memory as a whole.
 static void print(struct buffer *text)
 {
     if (text->length)
@@ -542,7 +544,7 @@ static int draw(const struct arguments *a, const struct predict_input *in, struc
         return error_set(err, "no timeline: %s", why);
     if (pipeline_simulate(&events, &w.pipeline, err))
         return -1;
-    // Waves are alike: a hundred show the shape and keep the file small.
+    // All waves are alike, so a hundred show the shape and keep the file small.
     int64_t waves = w.kernel.waves < 100 ? w.kernel.waves : 100;
     pipeline_write_trace(&trace, &w.pipeline, &events, w.launch_ns, waves, 1e-3);
     int result = a->trace ? text_file_write(a->trace, &trace, err) : 0;
@@ -556,7 +558,7 @@ static int draw(const struct arguments *a, const struct predict_input *in, struc
     return result;
 }
 
-// ---- many rows at a time, by as many threads as there are processors ----
+// ---- many rows at a time, with as many threads as there are processors ----
 
 enum { BLOCK = 4096, THREADS_MOST = 16 };
 
@@ -584,14 +586,14 @@ static void *predict_some(void *argument)
     return NULL;
 }
 
-// A thread that does not start leaves its rows to this one.
+// Predicts a block. If a thread cannot be started, this thread does its rows.
 static void predict_block(struct block_row *rows, size_t count, const struct model *model,
                           const struct bias_table *biases)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     size_t threads = processors < 1 ? 1 : (size_t)processors;
     threads = threads > THREADS_MOST ? THREADS_MOST : threads;
-    threads = count < BLOCK ? 1 : threads; // a few are done sooner than a thread begins
+    threads = count < BLOCK ? 1 : threads; // a few rows take less time than starting a thread
     struct predict_worker workers[THREADS_MOST];
     pthread_t ids[THREADS_MOST];
     bool started[THREADS_MOST] = {false};
@@ -659,7 +661,8 @@ static int predict_rows(struct buffer *out, const struct arguments *a, const str
     }
     struct block_row *rows = xcalloc(BLOCK, sizeof(*rows));
     int result = 0;
-    for (size_t pass = 0; pass < 2 && result == 0; pass++) { // all are read before one is printed
+    // All rows are read before the first is printed.
+    for (size_t pass = 0; pass < 2 && result == 0; pass++) {
         if (pass && !a->explain)
             rows_print_header(&printer);
         for (size_t at = 0; at < csv->count && result == 0; at += BLOCK) {
@@ -681,7 +684,7 @@ static int predict_rows(struct buffer *out, const struct arguments *a, const str
     return 0;
 }
 
-// A CSV as it is, or its problems over tiles, clusters and with a type.
+// Opens the CSV, or combines its problems with tiles, clusters and a type.
 static int open_csv(struct csv *out, const struct arguments *a, struct error *err)
 {
     struct csv list;

@@ -19,9 +19,9 @@
 
 struct arguments {
     struct options options;
-    bool make; // else show
+    bool make; // else `show`
     uint32_t sms;
-    const char *file; // make: a library or a plan; show: a record
+    const char *file; // for `make` a library or a plan; for `show` a record
     const char *kernel, *problem, *output, *pin;
 };
 

@@ -15,10 +15,10 @@
 #include <string.h>
 #include <time.h>
 
-// ---- open events, as reports want them ----
+// ---- open events for reports ----
 
-// The same events as `plumb events` has, as reports want them: texts and figures that outlive the
-// histories they were found in.
+// Makes the events that `plumb events` lists available to reports, as texts and figures that
+// outlive the histories.
 
 static struct report_event told(const struct event *e, const struct history_set *set,
                                 struct arena *arena)
@@ -57,9 +57,9 @@ static void keep_open(struct report_events *out, const struct event_list *list,
     out->items = items;
 }
 
-// Reads the events that are new or confirmed, newest first, from the context's store and the
-// repository's epochs file. With `keeps` the store is open for writing, and judgements made on the
-// way are kept in it. The result lives in the context's arena.
+// Reads the new and the confirmed events, newest first, from the context's store and the
+// repository's epochs file. With `keeps` the store is open for writing, and new judgements are kept
+// in it. The result lives in the context's arena.
 static int open_events_read(struct report_events *out, struct context *context, bool keeps,
                             struct error *err)
 {
@@ -152,8 +152,8 @@ static int print_format(const struct run *run, struct context *context, const ch
     return 0;
 }
 
-// The addresses are those of the repository's own policy, not of the one the run brought along: a
-// run may come from elsewhere. Without a policy there are none.
+// Reads the addresses from the repository's own policy and not from the run's, because a run may
+// come from elsewhere. Without a policy there are none.
 static void read_addresses(struct context *context)
 {
     struct error ignored;
@@ -161,7 +161,7 @@ static void read_addresses(struct context *context)
         (void)context_policy(context, "", &ignored);
 }
 
-// The run that is asked for, and the events beside it.
+// Loads the run that is asked for, and the events beside it.
 static int load(struct run *run, struct context *context, const struct arguments *a, bool keeps,
                 struct error *err)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb run: measures commits one by one, oldest first, and skips what is known.
+// plumb run: measures commits one by one, oldest first, and skips those that are known.
 
 #include "ci/command.h"
 #include "ci/commands/output.h"
@@ -12,16 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Counts over all commits, beside their runs.
+// Counts over all commits of a command.
 struct run_tally {
-    struct answer *answer; // NULL: it is printed
-    size_t known, left;    // commits
-    size_t before;         // of them do not build, and are older than the policy
+    struct answer *answer; // NULL: text is printed
+    size_t known, left;    // numbers of commits
+    size_t before;         // how many do not build and are older than the policy
 };
 
-// ---- commits in words ----
+// ---- commits as text ----
 
-// It does not build, and has no policy of its own, so perhaps no shims either.
+// Whether a commit does not build and has no policy of its own, so that it may have no shims
+// either.
 static bool is_before_policy(const struct measured *measured, const struct context *context)
 {
     char policy[OBJECT_ID_TEXT];
@@ -32,7 +33,7 @@ static bool is_before_policy(const struct measured *measured, const struct conte
            !policy[0];
 }
 
-// Adds a commit that was measured, or could not be built.
+// Counts a commit that was measured or could not be built.
 static void run_tally_add(struct run_tally *tally, const struct measured *measured,
                           const struct context *context)
 {
@@ -55,7 +56,7 @@ static void run_tally_say_left(struct run_tally *tally, size_t commits, size_t m
                plural(commits, "commit is", "commits are"));
 }
 
-// before: what tally->before was when they began.
+// Says how many commits are older than the policy; `before` is the count at the start.
 static void run_tally_say_before(const struct run_tally *tally, struct context *context,
                                  size_t before)
 {
@@ -112,9 +113,9 @@ static enum anew anew_of(const struct arguments *a)
     return a->again ? ANEW_ALL : a->controls ? ANEW_CONTROLS : ANEW_NOTHING;
 }
 
-// NEW: the commits after the newest one that was run, by first parents: what a branch measured of
-// a tree is no run of the commit that brings it. By whatever driver: a new one does not make the
-// whole history new.
+// For NEW: keeps the commits after the newest one that has a run, along first parents. A
+// measurement on a branch is no run of the commit that merges it. A run under any driver counts, so
+// that a new driver does not make the whole history new.
 static int keep_new(struct commit_list *commits, struct context *context,
                     const struct toolchain *toolchain, struct error *err)
 {
@@ -134,8 +135,8 @@ static int keep_new(struct commit_list *commits, struct context *context,
     return 0;
 }
 
-// A stretch begins with the last commit of the one before, so that what changed between the two is
-// measured on one device.
+// Keeps one part's stretch of the commits. It begins with the last commit of the stretch before, so
+// that the change between the two is measured on one device.
 static void keep_part(struct commit_list *commits, const struct work_part *part)
 {
     size_t first, end;
@@ -171,14 +172,14 @@ static int select_commits(struct commit_list *out, struct context *context,
     return only_new ? keep_new(out, context, toolchain, err) : 0;
 }
 
-// All runs of the store, read when they are first asked for.
+// All runs of the store; read when they are first needed.
 struct stored_runs {
     struct run_entry *items;
     size_t count;
     bool read;
 };
 
-// Loads what the store has of a commit that is known.
+// Loads what the store has of a known commit.
 static int load_known(struct run *last, struct stored_runs *runs, struct context *context,
                       const struct to_build *what, struct error *err)
 {
@@ -207,7 +208,7 @@ static int load_known(struct run *last, struct stored_runs *runs, struct context
     return 0;
 }
 
-// Reports of several toolchains lie in folders of their names.
+// The folder for reports. With several toolchains each has a folder of its name.
 static const char *out_of(struct context *context, const struct arguments *a,
                           const struct toolchain *toolchain)
 {
@@ -217,10 +218,11 @@ static const char *out_of(struct context *context, const struct arguments *a,
                : a->options.out;
 }
 
-// So many commits at once are linked, judged and told. Until then their runs are not finished.
+// How many commits are linked, judged and reported together. Until then their runs are not
+// finished.
 enum { TOGETHER = 32 };
 
-// How bad it is, for the one exit code of several runs.
+// Ranks a conclusion, to choose one exit code for several runs.
 static int severity(enum conclusion conclusion)
 {
     static const int of[] = {[CONCLUDE_OK] = 0,
@@ -231,7 +233,7 @@ static int severity(enum conclusion conclusion)
     return of[conclusion];
 }
 
-// The conclusion and the headline that a commit got.
+// The conclusion and the headline of a commit.
 struct told_commit {
     enum conclusion conclusion;
     const char *headline;
@@ -242,11 +244,11 @@ struct waiting {
     const struct toolchain *toolchain;
     struct measured items[TOGETHER];
     size_t count;
-    struct run last;          // that was told
-    struct told_commit worst; // of all that are known, the latest of its kind
+    struct run last;          // the last run that was reported
+    struct told_commit worst; // of all commits that are known, the worst; among equals the latest
     struct stored_runs stored;
-    size_t told[CONCLUDE_FAILED + 1]; // of all that were, by their conclusions
-    bool several;                     // commits are asked for
+    size_t told[CONCLUDE_FAILED + 1]; // how many commits had each conclusion
+    bool several;                     // the command was asked for several commits
     struct run_tally *tally;
 };
 
@@ -289,7 +291,7 @@ static int tell(struct waiting *w, struct measured *m, struct context *context,
     return told;
 }
 
-// Links, judges and tells what waits.
+// Links, judges and reports the waiting commits.
 static int tell_all(struct waiting *w, struct context *context, const struct arguments *a,
                     struct error *err)
 {
@@ -312,7 +314,7 @@ static int measure(struct waiting *w, const struct to_build *what, struct contex
     context->unbuilt = 0;
     if (pipeline_measure(m, context, what, anew_of(a), err)) {
         run_free(&m->run);
-        (void)tell_all(w, context, a, &before); // they need not wait for what fails
+        (void)tell_all(w, context, a, &before); // they need not wait for the step that failed
         return -1;
     }
     run_tally_add(w->tally, m, context);
@@ -323,7 +325,7 @@ static int measure(struct waiting *w, const struct to_build *what, struct contex
     return 0;
 }
 
-// Whether a commit waits whose tree is this one's: what was measured of it is this one's too.
+// Whether a waiting commit has this one's tree; its measurements will then count for this one, too.
 static bool tree_waits(const struct waiting *w, const struct commit *commit)
 {
     for (size_t i = 0; i < w->count; i++) {
@@ -333,8 +335,8 @@ static bool tree_waits(const struct waiting *w, const struct commit *commit)
     return false;
 }
 
-// The last line is of the whole range: the worst of it, which the exit code says too, and how the
-// others ended.
+// Prints the last line for the whole range: the worst result, which also gives the exit code, and
+// how the others ended.
 static void tell_range(const struct waiting *w, struct context *context)
 {
     static const struct {
@@ -360,7 +362,7 @@ static void tell_range(const struct waiting *w, struct context *context)
                                  worst->head, count, text));
 }
 
-// The commit has the code that is known of its tree: its line can be told by it.
+// Notes that the commit has the code that is known for its tree, so that its line can use that.
 static int note_known(struct context *context, const struct to_build *what, struct error *err)
 {
     struct build_record record = {0};
@@ -374,7 +376,7 @@ static int note_known(struct context *context, const struct to_build *what, stru
     return status;
 }
 
-// Runs all selected commits, built by one toolchain.
+// Measures all selected commits, built by one toolchain.
 static int run_commits(struct waiting *w, struct context *context, const struct arguments *a,
                        double deadline_s, struct error *err)
 {
@@ -382,9 +384,9 @@ static int run_commits(struct waiting *w, struct context *context, const struct 
     const char *by = w->toolchain->name;
     const size_t before = w->tally->before;
     size_t measured = 0, left = 0;
-    bool known = false; // the newest one
+    bool known = false; // whether the newest one is known
     struct to_build what = {.toolchain = w->toolchain};
-    // A range that is not there is told before a device that is not.
+    // A missing range is reported before a missing device.
     if (select_commits(&commits, context, a, w->toolchain, err) ||
         (!context->device_count && context_devices(context, err)))
         return -1;
@@ -473,7 +475,7 @@ static int open_and_run(enum conclusion *out, struct run_tally *tally, struct co
     return run_toolchains(out, tally, context, a, err);
 }
 
-// NEW is what a store does not have, and a part's store has nothing.
+// NEW means what a store does not have, and the store of a part has nothing.
 static int check(void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb select: the tile and group a model would choose for a problem, for which no GPU is needed;
-// or what the kernels of a library choose that try what is fastest.
+// plumb select: shows the tile and group that a model would choose for a problem, without a GPU; or
+// the choice of a library's kernels that try which variant is fastest.
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "ci/settings/context.h"
@@ -14,17 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOP_MOST = 32768 }; // more than there are configurations
+enum { TOP_MOST = 32768 }; // larger than the number of configurations
 
 struct arguments {
     struct options options;
     const char *model;
     const char *trial, *kernel,
-        *kind; // a library, one of its kernels, the device that they are for
+        *kind; // a library, one of its kernels, and their kind of device
     struct gpu_option gpu;
     struct origami_search search;
     uint32_t top;
-    struct row timed; // how launches meet the device, where a problem does not say it
+    struct row timed; // how launches meet the device, for problems that do not say it
     bool all, json;
 };
 
@@ -62,9 +62,9 @@ static int check(void *arguments, struct error *err)
                : error_set(err, "which problem? e.g. 4096x4096x4096 or 4096x4096x4096:bf16");
 }
 
-// A problem that says its own regime keeps it; where nothing does, it is what a gate measures on
-// such a device. model: NULL where the device itself is asked; one that does not tell regimes apart
-// has cold launches in mind.
+// Reads a problem. Its own regime counts; without one, it is the regime that a gate uses on such a
+// device. `model` is NULL if the device itself is asked. A model that does not distinguish regimes
+// predicts cold launches.
 static int read_problem(struct problem *out, const struct arguments *a, const struct model *model,
                         const char *text, struct error *err)
 {
@@ -79,14 +79,14 @@ static int read_problem(struct problem *out, const struct arguments *a, const st
     return 0;
 }
 
-// rank 0: it is the only one asked for.
+// Prints a choice; rank 0: only one was asked for.
 static void print_choice(const struct problem *p, const struct selection *s, size_t rank)
 {
     const struct traits *t = &s->traits;
     char shape[PROBLEM_TEXT];
     const struct problem shaped = problem_in(p, REGIME_COLD);
     problem_format(shape, &shaped);
-    printf("%s", shape); // with its type, which may be the one that goes without saying
+    printf("%s", shape); // with its type, even if that is the default
     printf(" tile %dx%dx%d group %d stages %d threads %d", t->tile_m, t->tile_n, t->tile_k,
            t->raster_group, t->stages, t->threads);
     if (t->cluster_m)
@@ -186,12 +186,12 @@ static int choose_all(struct answer *answer, const struct arguments *a, const st
     return 0;
 }
 
-// ---- what a library's kernels choose ----
+// ---- the choice of a library's kernels ----
 
 static const char model_alone[] = ", the model alone ";
 
-// Prints a kernel's choice. Its note is the choice alone, or the choice, model_alone, and what the
-// model would take without a trial.
+// Prints a kernel's choice. Its note is the choice; or the choice, model_alone, and what the model
+// would take without a trial.
 static void print_trial(struct answer *answer, const char *problem, enum regime regime,
                         const char *kernel, const struct bench_outcome *opened, struct arena *arena)
 {
@@ -219,7 +219,7 @@ static void print_trial(struct answer *answer, const char *problem, enum regime 
     json_clean(row, "model_alone", fine ? alone : NULL);
 }
 
-// A kernel that chooses nothing has no note, and no row.
+// Asks one kernel. A kernel that chooses nothing has no note, and gets no row.
 static int try_kernel(struct answer *answer, const struct arguments *a, struct library_bench *bench,
                       const char *kernel, const char *text, struct arena *arena, struct error *err)
 {

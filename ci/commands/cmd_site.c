@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb site: the nightly site out of the store, a folder of static files.
+// plumb site: writes the nightly site, a folder of static files, from the store.
 #include "ci/command.h"
 #include "ci/settings/context.h"
 #include "ci/settings/epochs.h"

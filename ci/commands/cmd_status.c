@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb status: the first thing to run in a repository: what plumb finds there, what it has
-// measured, and what it would do next. It builds nothing, measures nothing and writes nothing; what
-// is missing or damaged is a line of the table, with what to do about it.
+// plumb status: the first command to run in a repository. It says what plumb finds there, what it
+// has measured, and what to do next. It builds, measures and writes nothing. Whatever is missing or
+// damaged is a line of the table that says what to do about it.
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "ci/gate/conclude.h"
@@ -25,7 +25,7 @@ static const struct command_option own_options[] = {OPTION_FORMAT(json), {0}};
 
 enum { LINES_MOST = 64, RUNS_SHOWN = 3 };
 
-// The table as it grows: a topic, and a sentence about it.
+// The table that is being filled: topics, with a sentence about each.
 struct status {
     struct context *context;
     struct {
@@ -34,9 +34,10 @@ struct status {
     size_t count;
     struct commit head, parent;
     bool has_head, has_parent, has_policy, has_devices;
-    bool unread;                    // there is a store, and it cannot be read
-    const struct run_entry *judged; // the newest gate of HEAD against its parent among those shown
-    const char *next;               // what to do; NULL until something decides it
+    bool unread;                    // a store exists and cannot be read
+    const struct run_entry *judged; // the newest of the shown gates that compares HEAD with its
+                                    // parent
+    const char *next;               // what to do next; NULL until something decides it
 };
 
 static void say(struct status *s, const char *topic, const char *text)
@@ -171,7 +172,8 @@ static void add_devices(struct status *s)
     }
 }
 
-// No device of the policy is here: nothing can be measured, machine code can be compared.
+// Whether this machine has none of the policy's devices: then nothing can be measured, but machine
+// code can be compared.
 static bool all_away(const struct status *s)
 {
     const struct context *context = s->context;
@@ -181,7 +183,7 @@ static bool all_away(const struct status *s)
     return away;
 }
 
-// Whether the commit differs from its parent in what the build reads.
+// Whether the commit differs from its parent in files that the build reads.
 static int changes_inputs(bool *out, const struct status *s, struct error *err)
 {
     const struct recipe *recipe = &s->context->policy.recipe;
@@ -199,7 +201,8 @@ static int changes_inputs(bool *out, const struct status *s, struct error *err)
     return 0;
 }
 
-// A gate takes the policy of its base, so the policy has to be committed before anything is judged.
+// Whether the commit has a policy. A gate uses the policy of its base, so it must be committed
+// before anything is judged.
 static bool has_policy_in(const struct status *s, const struct commit *commit)
 {
     char id[OBJECT_ID_TEXT];
@@ -291,7 +294,7 @@ static int check(void *arguments, struct error *err)
 {
     struct options *options = &((struct arguments *)arguments)->options;
     (void)err;
-    options->dry_run = true; // nothing is calibrated or tidied
+    options->dry_run = true; // so that nothing is calibrated or removed
     options->quiet = true;
     options->static_use = STATIC_LIST;
     return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb store: what is in the store, whether it is whole, joining shards, making it smaller.
+// plumb store: shows what the store has, checks whether it is intact, merges shards, and makes it
+// smaller.
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "ci/settings/context.h"
@@ -129,7 +130,8 @@ static void check_json(const struct store *store, const struct store_report *rep
     struct answer answer;
     answer_begin(&answer, "problems");
     if (report->problems)
-        json_clean(answer_row(&answer), "problem", report->first); // the others are counted
+        // Only the first is named, the others are counted.
+        json_clean(answer_row(&answer), "problem", report->first);
     struct json *whole = answer_whole(&answer);
     json_int(whole, "problem_count", (int64_t)report->problems);
     json_clean(whole, "store", store_path(store));
@@ -237,7 +239,7 @@ static int prune(struct store *store, const struct arguments *a, struct error *e
 
 static int upgrade(struct store *store, const struct arguments *a, struct error *err)
 {
-    return info(store, a, err); // opening it for writing was the upgrade
+    return info(store, a, err); // opening it for writing has upgraded it
 }
 
 static const struct {
@@ -251,7 +253,8 @@ static const struct {
     {"upgrade", STORE_WRITE, false, upgrade},
 };
 
-// Asked before the store is opened: who mistypes the name of a shard gets no empty store.
+// Checks the files before the store is opened, so that a misspelt shard does not create an empty
+// store.
 static int check_files(const struct arguments *a, const char *action, bool takes, struct error *err)
 {
     if (a->file_count && !takes)

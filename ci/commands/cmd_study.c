@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb study: what the gate is worth on this device: its false alarms on libraries compared with
-// themselves, with an exact bound, and what it finds of slowdowns that were put in.
+// plumb study: measures how good the gate is on this device: its false alarms on libraries compared
+// with themselves, with an exact bound, and how well it finds slowdowns that were added on purpose.
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "ci/gate/conclude.h"
@@ -30,81 +30,88 @@
 
 // ==== a study ====
 //
-// Whole gates, repeated: of libraries with themselves (A/A, every alarm is false) and of libraries
-// that differ by work put in on purpose. One round = so many gates of every series, each with
-// contents, an order of its pairs and an end of its own, in one set of fresh processes; the alarms
-// of a round are confirmed together, in as few further processes as the policy wants. What a
-// process adds by its places is drawn anew with each round, and, of records, with each gate.
+// Repeats whole gates: of libraries with themselves (A/A, every alarm is false) and of libraries
+// that
+// differ by work added on purpose. A round is a number of gates of every series in one set of fresh
+// processes; each gate has contents, an order of pairs and an end of its own. The alarms of a round
+// are confirmed together, in as few further processes as the policy wants. The effect of a
+// process's
+// placement in memory is drawn anew with each round, and for records with each gate.
 //
-// Runs the gates of a study round by round and counts their verdicts. What is compared comes from
-// two directories or two commits; what follows from the counts is model/gate/study.c.
+// Runs the gates round by round and counts their verdicts. The libraries come from two directories
+// or
+// two commits; model/gate/study.c computes the rates.
 
 struct study_series {
-    const char *base, *head; // libraries: absolute paths
-    // Kernel, problem, device and kind are given; the rest is the sum over all rounds, not the
-    // mean.
+    const char *base, *head; // absolute paths of libraries
+    // The caller sets kernel, problem, device and kind; the other members are sums over all rounds,
+    // not means.
     struct study_result sum;
-    bool unsupported; // the kernel does not do this problem: left out
-    bool record;      // is timed from records, not from libraries
-    double size_ns;   // gate_size_ns() of its gates
-    double squares;   // of the log ratios
-    double largest;   // of them, either way
-    double *pairs;    // of each gate that came to a verdict
+    bool unsupported; // the kernel does not support this problem; the series is left out
+    bool record;      // it is timed from records, not from libraries
+    double size_ns;   // the gate_size_ns() of its gates
+    double squares;   // sum of the squared log ratios
+    double largest;   // the largest log ratio in either direction
+    double *pairs;    // the pairs of each gate with a verdict
     size_t timed, room;
 };
 
-// The series of one device.
+// The series of a study on one device.
 struct study {
     const char *kind; // "host" or "cuda"
-    struct gpu gpu;   // its profile
-    size_t units;     // equal devices that share each round; 0: 1
-    // A fresh child on one of them.
+    struct gpu gpu;   // the device's profile
+    size_t units;     // number of equal devices that share each round; 0: 1
+    // Starts a fresh child on one of them.
     int (*start)(struct bench **out, void *context, size_t unit, struct error *err);
     void *context;
-    // Told after each round; NULL: nobody is.
+    // Called after each round; may be NULL.
     int (*round_over)(void *state, struct error *err);
     void *state;
     struct study_series *series;
     size_t count, room;
-    uint32_t rounds;    // at most
-    uint32_t gates;     // of each series in a round; 0: 1
-    double deadline_s;  // monotonic: no new round after it, and of many gates none; 0: none
+    uint32_t rounds;    // the most rounds
+    uint32_t gates;     // gates of each series in a round; 0: 1
+    double deadline_s;  // no round begins after it, and no gate if a round has several; monotonic;
+                        // 0: none
     double margin;      // 0: the default for the device and size
-    uint32_t open_most; // series at once; 0: as a gate
-    uint32_t max_pairs; // of the first process; 0: the default
-    uint32_t pairs;     // exactly so many in one process, decided or not: a recording; 0: gates
-    FILE *csv;          // a row per gate; NULL: none
-    FILE *samples;      // a row per gate and process with its times; NULL: none
-    uint32_t rounds_done, gates_done, processes; // gates: of each series
-    double wall_s;                               // with the starts of processes
+    uint32_t open_most; // how many series are open at once; 0: as in a gate
+    uint32_t max_pairs; // the first process's budget; 0: the default
+    uint32_t pairs;     // for a recording: each gate plays exactly so many pairs in one process,
+                        // decided or not; 0: real gates
+    FILE *csv;          // gets a row for each gate; NULL: none
+    FILE *samples;      // gets a row for each gate and process with its times; NULL: none
+    uint32_t rounds_done, gates_done, processes; // gates_done: of each series
+    double wall_s;                               // including the starts of processes
 };
 
 // What a study compares: the libraries of two directories, or the builds of two commits.
 struct study_request {
-    const char *base, *head;     // two directories, or two revisions; head NULL: only A/A
-    const char *device;          // directories: "host" or "cuda"; commits: one of the policy's
-    const char *kernel;          // GLOB: only these; NULL: all
-    const char *const *problems; // commits: may be none, then the policy's
+    const char *base, *head;     // two directories or two revisions; head NULL: only A/A
+    const char *device;          // for directories "host" or "cuda"; for commits one of the
+                                 // policy's devices
+    const char *kernel;          // a glob that selects kernels; NULL: all
+    const char *const *problems; // for commits it may be empty; then the policy's problems are used
     size_t problem_count;
-    uint32_t units;      // of directories: so many equal devices share each round; 0: 1
-    bool faster;         // also the other way round
-    const char *records; // of directories: a folder to record every kernel in; NULL: libraries
+    uint32_t units;      // for directories: the number of equal devices that share each round; 0: 1
+    bool faster;         // compares in the other direction, too
+    const char *records; // for directories: a folder in which every kernel is recorded; NULL:
+                         // libraries are timed
 };
 
-// A study per device, and the run that they are.
+// A study for each device, and the run that contains them.
 struct studied {
     struct run run;
     struct study *studies; // [run.device_count]
-    // How their children are started:
-    struct bench_plan plan;     // directories
-    struct sandbox sandbox;     // directories that may be a stranger's
-    struct context *context;    // commits; borrowed
+    // How children are started:
+    struct bench_plan plan;     // for directories
+    struct sandbox sandbox;     // for directories that may be a stranger's
+    struct context *context;    // for commits; borrowed
     const char *directories[3]; // of libraries and captures
     size_t directory_count;
-    struct study_start *starts; // one per study
+    struct study_start *starts; // one for each study
 };
 
-// The policy of a series whose base has this size (gate_size_ns()).
+// The gate's policy for a series whose base has this size (gate_size_ns()).
 static struct gate_policy study_policy(const struct study *study, const struct study_series *s,
                                        double size_ns)
 {
@@ -128,7 +135,7 @@ static struct gate_policy study_policy(const struct study *study, const struct s
     return policy;
 }
 
-// ---- what a round found ----
+// ---- the results of a round ----
 
 static double device_s(const struct sample_list *list)
 {
@@ -159,8 +166,7 @@ static bool is_broken(const struct duet *d)
     return d->outcome.state != MEASURED_OK && d->outcome.state != MEASURED_NOT_TAKEN;
 }
 
-// Counts a verdict. A duet that there was no time for is as undecided as one that there was too
-// little time for.
+// Counts a verdict. A duet that got no time is undecided, like one that got too little.
 static void count_verdict(struct study_result *s, const struct duet *d)
 {
     const bool broken = is_broken(d);
@@ -174,8 +180,9 @@ static void count_verdict(struct study_result *s, const struct duet *d)
     s->undecided += !broken && kind == VERDICT_UNDECIDED;
 }
 
-// Times as whole hundred-thousandths of `unit_ns`, the median of the base: what a duet needs, in a
-// tenth of the room. Then the SM clock of each, 0 where it is not known.
+// Writes times as whole multiples of a hundred-thousandth of `unit_ns`, the median of the base.
+// That is precise enough and takes a tenth of the space. The SM clock of each time follows, 0 if it
+// is not known.
 static void put_times(struct csv_line *line, const struct duet *d, size_t from, size_t to)
 {
     const struct measurement base = {.samples = d->base_samples.items + from, .count = to - from};
@@ -190,13 +197,13 @@ static void put_times(struct csv_line *line, const struct duet *d, size_t from, 
     }
     csv_int(line, d->base_samples.items[from].launches);
     csv_rounded(line, unit_ns);
-    csv_raw(line, times.bytes); // no formula, though it may begin with a minus
+    csv_raw(line, times.bytes); // a number may begin with a minus and is no formula
     csv_raw(line, clocks.bytes);
     buffer_free(&times);
     buffer_free(&clocks);
 }
 
-// The cells that each row of either table begins with.
+// Writes the first cells of a row in either table.
 static void put_series(struct csv_line *line, const struct study_series *s, uint32_t gate,
                        const char *problem)
 {
@@ -259,7 +266,7 @@ static void write_gate(const struct study *study, const struct duet *d, uint32_t
     end_row(&row, study->csv);
 }
 
-// `gate` is its number among those of its series.
+// Takes a verdict; `gate` is its number among the gates of its series.
 static void take_verdict(struct study *study, const struct duet *d, uint32_t gate)
 {
     struct study_series *s = d->owner;
@@ -295,7 +302,7 @@ static void take_verdict(struct study *study, const struct duet *d, uint32_t gat
         write_samples(study, d, gate, problem);
 }
 
-// The result of a series, with means instead of sums.
+// Returns the result of a series, with means instead of sums.
 static struct study_result study_found(const struct study *study, const struct study_series *series)
 {
     struct study_result found = series->sum;
@@ -330,7 +337,7 @@ static void print_processes(const struct study *study, FILE *out)
         if (s->unsupported || n < 2)
             continue;
         problem_format(problem, &found.problem);
-        // A mean trimmed by 10 % of normal pairs has 1.03 times the plain mean's error.
+        // For normal pairs, a mean trimmed by 10 % has 1.03 times the error of the plain mean.
         table_row(&table, "%s\t%s\t%s\t%.0f\t%+.3f\t%.3f\t%.3f\t%.3f", study_kind_name(found.kind),
                   found.kernel, problem, n, 100 * mean,
                   100 * sqrt(fmax(0, s->squares - n * mean * mean) / (n - 1)),
@@ -398,9 +405,9 @@ static void print_regimes(const struct study *study, FILE *out)
     free(pairs);
 }
 
-// A line for each regime and kind of series: what its gates found, and what they cost. Of a
-// recording, where each gate is one process, a line per series: how far the means of the processes
-// lie apart, and how far their own pairs would scatter them.
+// Prints a line for each regime and kind of series: the results of its gates, and their cost. For a
+// recording, in which each gate is one process, prints a line for each series: how far the means of
+// the processes differ, and how far the scatter of their own pairs would let them differ.
 static void study_print_summary(const struct study *study, FILE *out)
 {
     (study->pairs ? print_processes : print_regimes)(study, out);
@@ -429,9 +436,9 @@ static void lost(void *context, size_t unit, const char *why)
     fprintf(stderr, "unit %zu is lost, its series go to the others: %s\n", unit, why);
 }
 
-// Fills the duets of one gate: one of each series. `known` is the seed of inputs whose product is
-// known. All gates of a round have the same one, because a library that brings its own reference
-// may take seconds to compute it.
+// Fills in the duets of one gate, one for each series. `known` is the seed of inputs whose product
+// is known. All gates of a round share it, because a library with a reference of its own may take
+// seconds to compute it.
 static size_t fill_duets(struct duet *out, const struct study *study, uint64_t known)
 {
     const uint64_t seed = bench_draw_seed();
@@ -491,7 +498,7 @@ static bool nothing_supported(const struct study *study)
     return true;
 }
 
-// Whoever closes the files reports what could not be written.
+// The caller that closes the files reports failures of writing.
 static void flush(const struct study *study)
 {
     if (study->csv)
@@ -500,8 +507,8 @@ static void flush(const struct study *study)
         fflush(study->samples);
 }
 
-// -1: the device is gone or no bench can be started, or nothing is supported. A series that is
-// wrong or dies counts as broken, and its process is replaced.
+// Runs a study. -1: the device is gone, no bench can be started, or nothing is supported. A series
+// that is wrong or dies counts as broken, and its process is replaced.
 static int study_run(struct study *study, struct error *err)
 {
     const uint32_t gates = study->gates ? study->gates : 1;
@@ -537,7 +544,7 @@ static void study_samples_header(FILE *samples)
           samples);
 }
 
-// `kernel` shorter than KERNEL_NAME_TEXT.
+// Adds a series; `kernel` is shorter than KERNEL_NAME_TEXT.
 static void study_add(struct study *study, enum study_kind kind, const char *kernel,
                       const char *base, const char *head, const struct problem *problem,
                       size_t device)
@@ -551,15 +558,15 @@ static void study_add(struct study *study, enum study_kind kind, const char *ker
 
 // ---- records ----
 //
-// Puts records in the place of the libraries that a study compares.
+// Replaces the libraries of a study by records of them.
 
 struct study_recorder {
     struct studied *studied;
     const char *folder;
-    struct bench *bench; // runs the libraries' host code; NULL: none at work
+    struct bench *bench; // runs the libraries' host code; NULL: none runs
 };
 
-// One library has one record for each of its kernels and problems.
+// The path of a record; a library has a record for each of its kernels and problems.
 static const char *file_of(const struct study_recorder *r, const char *library,
                            const struct study_series *s)
 {
@@ -588,7 +595,8 @@ static int record_one(struct study_recorder *r, const char **path, struct study_
         return -1;
     if (record_write(&outcome, file, r->bench, &series, err))
         return -1;
-    if (outcome.state != MEASURED_OK) { // it may leave a stream or a context that others cannot use
+    if (outcome.state != MEASURED_OK) { // a stream or context may be left in a state that other
+                                        // kernels cannot use
         bench_stop(r->bench);
         r->bench = NULL;
     }
@@ -600,8 +608,8 @@ static int record_one(struct study_recorder *r, const char **path, struct study_
     return 0;
 }
 
-// Records the series of a study of directories in `folder`, and studies the records. What is there
-// already is not recorded again; what cannot be recorded is said and left out.
+// Records the series of a study of directories in `folder`, and studies the records. Existing
+// records are used. A series that cannot be recorded is left out, with a message.
 static int study_record(struct studied *studied, const char *folder, struct error *err)
 {
     struct study_recorder r = {.studied = studied, .folder = folder};
@@ -618,12 +626,13 @@ static int study_record(struct studied *studied, const char *folder, struct erro
 
 // ---- sources ----
 //
-// Finds what a study compares, in two directories or two commits, and copies or builds it. It
-// measures nothing.
+// Finds what a study compares, in two directories or two commits, and copies or builds it. Nothing
+// is
+// measured here.
 
 struct study_start {
     struct studied *studied;
-    const struct context_device *device; // NULL: by the plan
+    const struct context_device *device; // NULL: started from the plan
 };
 
 static int start_bench(struct bench **out, void *context, size_t unit, struct error *err)
@@ -746,7 +755,7 @@ static int add_libraries(struct studied *s, const struct study_request *request,
     return status;
 }
 
-// The store tells series apart by kernel and problem.
+// Refuses two kernels of one name, because the store identifies a series by kernel and problem.
 static int check_names(const struct study *study, const char *directory, struct error *err)
 {
     for (size_t i = 0; i < study->count; i++) {
@@ -770,8 +779,8 @@ static struct device copy_device(const struct device *d, struct arena *arena)
                            arena_strdup(arena, d->runtime), arena_strdup(arena, d->profile)};
 }
 
-// One's own run unconfined. What lies in a checkout that may be a stranger's may have been built of
-// it.
+// Chooses the sandbox. The user's own libraries run without one. Libraries in a checkout that may
+// be a stranger's may have been built from its commit.
 static int confine(struct studied *s, const char *directory, const char *asked, struct error *err)
 {
     char *checkout;
@@ -783,7 +792,8 @@ static int confine(struct studied *s, const char *directory, const char *asked, 
     return 0;
 }
 
-// The library of each name in both, absolute paths; every kernel of the device's kind.
+// Adds the libraries that have the same name in both directories, with every kernel for this kind
+// of device.
 static int study_of_directories(struct studied *out, const struct study_request *request,
                                 const struct options *options, struct error *err)
 {
@@ -829,7 +839,8 @@ static int parse_problems(struct problem **out, const struct study_request *requ
     return 0;
 }
 
-// A problem whose text names no regime is meant in each that the policy has it in.
+// Whether a problem was asked for. A problem whose text has no regime stands for all regimes in
+// which the policy has it.
 static bool wanted(const struct study_request *request, const struct problem *problems,
                    const struct problem *problem)
 {
@@ -842,7 +853,7 @@ static bool wanted(const struct study_request *request, const struct problem *pr
     return request->problem_count == 0;
 }
 
-// Code that is the same on both sides is only compared with itself.
+// Adds series. Code that is the same on both sides is only compared with itself.
 static int add_tasks(struct studied *s, const struct study_request *request,
                      const struct task_list *tasks, struct error *err)
 {
@@ -893,7 +904,7 @@ static int build(struct studied *s, struct built *base, struct built *head,
     return 0;
 }
 
-// Builds both (context_open() has been called) as a gate does, under the base's policy.
+// Builds both commits as a gate does, under the base's policy. Call context_open() before.
 static int study_of_commits(struct studied *out, const struct study_request *request,
                             struct context *context, struct error *err)
 {
@@ -930,7 +941,7 @@ static int study_of_commits(struct studied *out, const struct study_request *req
 
 // ---- parts ----
 //
-// Shares out the series of a study, and puts the rows of its parts into one run.
+// Divides the series of a study among parts, and joins the rows of the parts into one run.
 
 static uint64_t stamp_of(const struct studied *studied)
 {
@@ -938,7 +949,7 @@ static uint64_t stamp_of(const struct studied *studied)
     for (size_t d = 0; d < studied->run.device_count; d++) {
         const struct study *study = &studied->studies[d];
         if (!study->count)
-            continue; // another unit: how many there are is the machine's business
+            continue; // another unit; the number of units depends on the machine
         stamp = hash_text(stamp, study->kind);
         for (size_t i = 0; i < study->count; i++) {
             char problem[PROBLEM_TEXT];
@@ -951,7 +962,8 @@ static uint64_t stamp_of(const struct studied *studied)
     return stamp;
 }
 
-// Leaves this part's series in the study, and notes it in its run; a whole is left as it is.
+// Keeps this part's series in the study, and notes the part in its run. Undivided work is left as
+// it is.
 static void study_take_part(struct studied *studied, const struct work_part *part)
 {
     const struct part_note note = {*part, stamp_of(studied)};
@@ -998,8 +1010,9 @@ static void join_piece(struct run *run, struct run *piece)
     arena_adopt(&run->arena, &piece->arena);
 }
 
-// The run of a study whose parts are in the store at `path`. *missing: the numbers of those that
-// are not, "" when all are; in the run's arena. -1 as pieces_read(). The caller run_free()s it.
+// Joins a study whose parts are in the store at `path`. *missing has the numbers of missing parts,
+// "" if there are none; in the run's arena. Fails as pieces_read() does. The caller calls
+// run_free().
 static int study_join(struct run *out, const char **missing, uint32_t *parts, const char *path,
                       struct error *err)
 {
@@ -1048,15 +1061,16 @@ static int study_save_joined(struct store *store, struct run *run, struct error 
 
 // ==== the command ====
 
-// Over all series. Of parts that were joined the rounds, processes and the wall clock are not
+// Totals over all series. For parts that were joined, rounds, processes and wall time are not
 // known: 0.
 struct study_totals {
-    uint64_t gates, aa, alarms, first; // aa: of identical code; first: before confirmation
+    uint64_t gates, aa, alarms, first; // aa: gates of identical code; first: alarms before
+                                       // confirmation
     uint32_t rounds, processes;
     double wall_s, gates_s, gpu_s;
 };
 
-// ---- what a study found, as a table and as JSON ----
+// ---- printing the results as a table and as JSON ----
 
 static void print_series(const struct study_result *s)
 {
@@ -1114,7 +1128,7 @@ static struct study_totals study_totals_of(const struct studied *studied)
     return t;
 }
 
-// A line per series and two of the whole; or one object.
+// Prints a line for each series and two for the whole; or one object.
 static void study_print(const struct studied *studied, const struct study_totals *t)
 {
     for (size_t i = 0; i < studied->run.study_count; i++)
@@ -1238,7 +1252,7 @@ static int check(void *arguments, struct error *err)
 
 // ---- the study ----
 
-// Rows of the run from what was counted so far.
+// Makes the rows of the run from the counts so far.
 static void gather(struct studied *s)
 {
     size_t count = 0;
@@ -1267,7 +1281,7 @@ static void conclude(struct run *run, const struct study_totals *t)
         100 * study_rate_upper(t->alarms, t->aa, CONFIDENCE));
 }
 
-// A study that is killed keeps what its whole rounds found.
+// Saves the results after each round, so that a killed study keeps the rounds that it finished.
 struct saving {
     struct studied *studied;
     struct store *store;
@@ -1440,7 +1454,7 @@ static int study(struct studied *s, struct context *context, struct arguments *a
     if (prepare(s, context, a, err))
         return -1;
     study_take_part(s, &a->part);
-    // A recording takes no decision: it says nothing of the gate's rates.
+    // A recording decides nothing, so it says nothing about the gate's rates.
     struct store *store = a->exact_pairs ? NULL : context->store;
     if ((store && store_begin_run(store, &s->run, err)) || play_all(s, a, store, err))
         return -1;
@@ -1452,7 +1466,7 @@ static int study(struct studied *s, struct context *context, struct arguments *a
                : 0;
 }
 
-// The parts of a study as one; what is incomplete is told and not kept.
+// Joins the parts of a study; an incomplete study is printed and not kept.
 static int join(struct studied *s, struct context *context, struct arguments *a, struct error *err)
 {
     const char *missing = "";

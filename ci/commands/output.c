@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a run's results go when it is over: report files, annotations, and the last line. It
-// decides nothing; the verdicts are made before.
+// Writes a run's results: report files, annotations, and the last line. It decides nothing, because
+// the verdicts were made before.
 #include "ci/commands/output.h"
 
 #include "ci/gate/task_list.h"
@@ -22,7 +22,7 @@
 
 // ==== output ====
 
-// ---- rows of a command's answer as JSON, each on a line of its own ----
+// ---- the rows of a JSON answer, each on its own line ----
 
 void answer_begin(struct answer *answer, const char *rows)
 {
@@ -52,7 +52,7 @@ struct json *answer_row(struct answer *answer)
     return &answer->json;
 }
 
-// A row that is JSON already.
+// Adds a row that is JSON already.
 static void answer_document(struct answer *answer, const char *json)
 {
     if (answer->in_row)
@@ -100,7 +100,8 @@ static void print_line(const char *prefix, const char *text)
     free(line);
 }
 
-// GitHub reads workflow commands from the log; nobody else wants them there.
+// Writes workflow commands for GitHub, which reads them from the log; on other systems nothing is
+// written.
 static void annotate(const struct run *run)
 {
     const char *actions = getenv("GITHUB_ACTIONS");
@@ -206,7 +207,8 @@ void output_line(const char *text)
     print_line("", text);
 }
 
-// Colours for eyes: on a terminal, unless NO_COLOR (no-color.org) or a dumb one says otherwise.
+// Whether output is coloured: on a terminal, unless NO_COLOR (no-color.org) or a terminal without
+// colours forbids it.
 static bool is_coloured(void)
 {
     const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
@@ -215,7 +217,7 @@ static bool is_coloured(void)
 
 enum colour { PLAIN = 0, RED = 31, GREEN = 32, YELLOW = 33 };
 
-// As print_line(), the first `length` bytes of `text` too in the colour.
+// Prints a line whose first `length` bytes have the colour, too.
 static void print_coloured(enum colour colour, const char *prefix, const char *text, size_t length)
 {
     const bool on = colour != PLAIN && is_coloured();
@@ -228,7 +230,7 @@ static void print_coloured(enum colour colour, const char *prefix, const char *t
     print_line("", text + length);
 }
 
-// Up to its first colon it is a word of ours.
+// The text up to the first colon is our own.
 int output_figure(const char *path, struct markup *figure, struct error *err)
 {
     struct buffer text = {0};
@@ -251,7 +253,7 @@ void output_headline(const struct run *run)
     print_coloured(ours ? colours[run->conclusion] : PLAIN, "", text, ours ? label : 0);
 }
 
-// Prints the first lines that the build's tools said, and where all of them are.
+// Prints the first errors of the build's tools, and where the whole log is.
 static void print_unbuilt(const struct run *run)
 {
     for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
@@ -312,7 +314,7 @@ static void print_metrics(const struct run *run)
     }
 }
 
-// How the times came about, of each kernel: a library's host code ran beside the stopwatch.
+// Prints for each kernel how it was timed, if a library's host code ran beside the stopwatch.
 static void print_timed(const struct run *run)
 {
     static const char *const ways[] = {"device code", "library"};
@@ -364,7 +366,8 @@ static int add_document(struct answer *answer, const struct run *run, const stru
     return status;
 }
 
-// The verdict before it stands, and is not what the command ended with.
+// Prints that the verdict was reached, although the command ended differently, for the reason
+// `why`.
 static void tell_end(const struct error *why)
 {
     print_line("FAILED: ", why->text);
@@ -404,7 +407,7 @@ int output_run(struct answer *answer, const struct run *run, const struct contex
 int output_measured(struct answer *answer, const struct run *run, int measured,
                     const struct context *context, const char *directory, struct error *err)
 {
-    struct error unheard; // why the run failed comes first
+    struct error unheard; // the reason why the run failed is more important
     if (measured == 0)
         return output_run(answer, run, context, directory, err);
     if (!run->headline)
@@ -465,7 +468,7 @@ void output_plan(struct answer *answer, const struct run *run, const bool *compa
 
 // ==== a record's launches ====
 //
-// Prints launches: shapes, attributes, and which of their parameters' bytes are addresses.
+// Prints launches: shapes, attributes, and which bytes of their parameters are addresses.
 
 char *launch_clean(const char *text)
 {

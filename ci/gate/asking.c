@@ -23,7 +23,7 @@ static const struct asked_key keys[] = {
      "the commit's id, ten hexadecimal digits at least"},
 };
 
-// Whether git would take the text for a revision, and no program for an option.
+// Whether git would read the text as a revision, and no program as an option.
 static bool is_revision(const char *text)
 {
     return text[0] != '-' && text[0] != '.' && text[0] != '/' && text[0] != '~' && text[0] != '^' &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds a commit's kernels, or finds them built, has them listed, and keeps in the store what they
-// are. Nothing is measured here.
+// Builds a commit's kernels, or finds their build, lists them, and records them in the store.
+// Nothing is measured here.
 #include "ci/gate/built.h"
 
 #include "ci/settings/context.h"
@@ -20,12 +20,11 @@
 
 // ---- captures ----
 
-// Captures of the policy are taken while a commit is built: behind build.command, in the same
-// sandbox but with the GPU, each program runs once with the library that watches it
-// (kernels/capture). So a capture is kept and trusted as a build is, and a policy with captures
-// needs no build.command.
+// Captures of the policy are made while a commit is built. After build.command, in the same sandbox
+// but with the GPU, each program runs once with the library that watches it (kernels/capture). So
+// captures are cached and trusted like builds, and a policy with captures needs no build.command.
 
-static const char mark[] = "captures"; // so that a build of captures alone leaves a file
+static const char mark[] = "captures"; // so that a build with only captures leaves a file, too
 static const uint64_t usual_limit = (uint64_t)2 << 30;
 
 static const struct context_device *gpu_of(const struct context *context)
@@ -38,20 +37,20 @@ static const struct context_device *gpu_of(const struct context *context)
     return NULL;
 }
 
-// Whether there are captures, and a GPU here that they can be taken on.
+// Whether the policy has captures, and this machine a GPU for them.
 static bool capturing_possible(const struct context *context)
 {
     return context->policy.capture_count && gpu_of(context);
 }
 
-// Whether a file of a build is the mark that captures leave there, and no library.
+// Whether a file of a build is the mark that captures leave, and no library.
 static bool capturing_is_mark(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return strcmp(slash ? slash + 1 : path, mark) == 0;
 }
 
-// 'text', with what a shell would read as the quote's end taken care of.
+// Writes 'text' for a shell; quotes inside are escaped.
 static void put_quoted(struct buffer *out, const char *text)
 {
     buffer_puts(out, "'");
@@ -70,7 +69,7 @@ static void put_setting(struct buffer *out, const char *name, const char *value)
     put_quoted(out, value);
 }
 
-// The settings of one section, which is the nth that its program runs for, from 1.
+// Writes the settings of one section; it is the nth section, from 1, for which its program runs.
 static void put_wish(struct buffer *out, const struct policy_capture *capture, uint32_t nth)
 {
     const char *range = capture->range;
@@ -85,8 +84,8 @@ static void put_wish(struct buffer *out, const struct policy_capture *capture, u
                   (unsigned long long)(capture->limit_bytes ? capture->limit_bytes : usual_limit));
 }
 
-// Runs the program of the policy's section `first` once for all sections that name it. Writes the
-// rest of what a series is as a comment, because the text is part of the build's key.
+// Runs the program of the policy's section `first` once, for all sections that name it. Everything
+// else that defines a series is written as a comment, because the text is part of the build's key.
 static void put_run(struct buffer *out, const struct policy *policy, size_t first, bool *done,
                     const char *library, const struct context_device *device)
 {
@@ -124,7 +123,7 @@ static void add_text(const char *const **texts, size_t *count, const char *text,
     *texts = grown;
 }
 
-// Adds the captures to what a build runs and leaves.
+// Adds the captures to a build's command and outputs.
 static void capturing_recipe(struct recipe *recipe, const struct context *context,
                              struct arena *arena)
 {
@@ -133,7 +132,7 @@ static void capturing_recipe(struct recipe *recipe, const struct context *contex
     char library[PATH_MAX];
     if (!policy->capture_count)
         return;
-    recipe->in_place = true; // also where no GPU is, and libraries alone are built
+    recipe->in_place = true; // also without a GPU, when only libraries are built
     buffer_puts(&text, "set -e\n");
     if (recipe->command)
         buffer_printf(&text, "(%s\n)\n", recipe->command);
@@ -153,8 +152,8 @@ static void capturing_recipe(struct recipe *recipe, const struct context *contex
     buffer_free(&text);
 }
 
-// The series of one capture, from the output folder of a build. 0; 1: it was not taken, `err` says
-// why; -1: the tool could not do its work.
+// Makes the series of one capture from the output folder of a build. 0: done; 1: the capture was
+// not taken, `err` says why; -1: the tool could not do its work.
 static int capturing_make(struct capture_made **out, size_t *count, const struct context *context,
                           const struct policy_capture *capture, const char *folder,
                           struct arena *arena, struct error *err)
@@ -171,8 +170,9 @@ static int capturing_make(struct capture_made **out, size_t *count, const struct
 
 // ---- listing ----
 //
-// Asks a bench child what is in each library, and reads plans here, for they have no code that
-// would run.
+// Asks a bench child which kernels each library has. Plans are read here, because they contain no
+// code
+// that would run.
 
 static int by_name(const void *left, const void *right)
 {
@@ -197,7 +197,8 @@ static struct built_kernel *add_kernels(struct built *built, size_t count, struc
     return grown + built->count - count;
 }
 
-// Adds the kernels of a library of the build; `shown` is its path for those who load it.
+// Adds the kernels of a library of the build; `shown` is the path under which the library is
+// loaded.
 static int add_library(struct built *built, struct bench **bench, struct context *context,
                        const char *library, const char *shown, const char code[OBJECT_ID_TEXT],
                        struct arena *arena, struct error *err)
@@ -230,7 +231,7 @@ static int add_library(struct built *built, struct bench **bench, struct context
     return 0;
 }
 
-// Fills the traits that only the machine code says: registers of the first launch.
+// Fills in traits that only the machine code tells: the registers of the first launch.
 static void fill_traits(struct traits *traits, const struct launch_plan *plan, const char *path,
                         struct arena *arena)
 {
@@ -247,7 +248,7 @@ static void fill_traits(struct traits *traits, const struct launch_plan *plan, c
     }
 }
 
-// A plan is read here: it has no code that would run.
+// Reads a plan. That is safe here, because a plan contains no code that would run.
 static int add_plan(struct built *built, const char *path, struct arena *arena, struct error *err)
 {
     struct plan_file file;
@@ -275,7 +276,7 @@ static int add_plan(struct built *built, const char *path, struct arena *arena, 
     return status;
 }
 
-// Adds the problem that a capture turned out to have to its set, where the policy named none.
+// Adds the problem of a capture to its set, if the policy named none.
 static void learn_problem(struct policy *policy, const struct policy_capture *capture,
                           const struct problem *problem)
 {
@@ -320,7 +321,8 @@ static void tell_untold(struct context *context, const char *capture)
     context->untold = true;
 }
 
-// A capture that was not taken leaves the commit unbuildable, as a library that cannot be loaded.
+// Adds captures. If one was not taken, the commit is unbuildable, as it is for a library that
+// cannot be loaded.
 static int add_captures(struct built *built, struct context *context, struct arena *arena,
                         struct error *err)
 {
@@ -358,7 +360,7 @@ static void refuse_twins(struct built *built, struct arena *arena)
         if (by_name(a, b))
             continue;
         built->state = MEASURED_UNBUILDABLE;
-        built->count = 0; // which of the two is meant?
+        built->count = 0; // it is not clear which of the two is meant
         built->detail = arena_printf(arena,
                                      "%s and %s both hold a kernel named %s; rename one, or leave "
                                      "a library out: [library \"%s\"] skip = true",
@@ -367,9 +369,9 @@ static void refuse_twins(struct built *built, struct arena *arena)
     }
 }
 
-// The build's libraries of kernels, without those that the policy skips. Every other shared object
-// of the build is a file that a library may load by a name that it makes at run time. So each such
-// file is a part of the code id of all libraries.
+// Lists the build's libraries of kernels, without those that the policy skips. Every other shared
+// object of the build is a file that a library may load under a name that it composes at run time,
+// so each such file is part of the code ids of all libraries.
 static size_t libraries_listed(const char **out, const struct context *context,
                                const struct build *build)
 {
@@ -382,10 +384,10 @@ static size_t libraries_listed(const char **out, const struct context *context,
     return count;
 }
 
-// Fills built->kernels, sorted by name, in `arena`; those of libraries that the policy skips are
-// left out. What cannot be listed (no library of ours, two kernels of one name) makes `built`
-// unbuildable and is its detail; the kernels of other libraries stay. -1 only when the tool could
-// not do its work.
+// Fills in built->kernels, sorted by name, in `arena`; libraries that the policy skips are left
+// out. If something cannot be listed (it is no library of ours, or two kernels have one name),
+// `built` becomes unbuildable with that as its detail, and the kernels of other libraries stay. -1
+// only when the tool could not do its work.
 static int listing_fill(struct built *built, struct context *context, const struct build *build,
                         struct arena *arena, struct error *err)
 {
@@ -420,7 +422,7 @@ static int listing_fill(struct built *built, struct context *context, const stru
     return 0;
 }
 
-// The libraries that are not listed: of one build, other policies know other kernels.
+// The libraries that are left out, as a text: with another policy the same build has other kernels.
 static const char *without(const struct context *context, struct arena *arena)
 {
     const char *text = "";
@@ -490,7 +492,7 @@ void built_tell(struct run *run, const struct built *base, const struct built *h
     }
 }
 
-// The policy's recipe with PLUMB_DEVICES among what the build sees.
+// The policy's recipe, with PLUMB_DEVICES in the environment of the build.
 static struct recipe with_devices(const struct context *context, struct arena *arena)
 {
     struct recipe recipe = context->policy.recipe;
@@ -512,7 +514,7 @@ static struct builder builder_of(const struct context *context, const struct to_
     return builder;
 }
 
-// A build that is kept, or none, which a dry run says.
+// Finds a build in the cache; if there is none, a dry run prints that.
 static int find_kept(struct build *out, bool *found, struct context *context,
                      const struct to_build *what, const struct recipe *recipe, struct arena *arena,
                      struct error *err)
@@ -538,8 +540,8 @@ int built_kept(bool *found, struct context *context, const struct to_build *what
     return status;
 }
 
-// Why it does not build, from the whole log where that is kept: the first errors may be far above
-// the end of it. What a library's listing found has no log.
+// Fills in why a commit does not build. The whole log is read if it was kept, because the first
+// errors may stand far above its end. A failure to list a library has no log.
 static void fill_failure(struct built *built, const struct build *build, struct arena *arena)
 {
     enum { LOG_MOST = 8 << 20 };
@@ -553,7 +555,7 @@ static void fill_failure(struct built *built, const struct build *build, struct 
     if (build->directory[0]) {
         const char *path = arena_printf(arena, "%s/log", build->directory);
         whole = log_tail(path, LOG_MOST);
-        f->log = whole[0] ? path : ""; // a commit that cannot be exported has none
+        f->log = whole[0] ? path : ""; // a commit that cannot be exported has no log
     }
     f->count = build_errors_find(found, whole ? whole : build->log, arena);
     f->errors = arena_copy(arena, found, f->count * sizeof(*found));
@@ -564,7 +566,7 @@ static void fill_failure(struct built *built, const struct build *build, struct 
 const char *built_first_error(const struct build_failure *failure, struct arena *arena)
 {
     const struct build_error *first = failure->count ? &failure->errors[0] : NULL;
-    // After it the reason says what was built otherwise than it is in a checkout
+    // After "; " the reason says what differed between the build and a checkout
     // (runner/build/build.c).
     const char *seen = strstr(failure->reason, "; ");
     if (first && first->file[0] && first->line)
@@ -573,8 +575,8 @@ const char *built_first_error(const struct build_failure *failure, struct arena 
     return first ? arena_printf(arena, "%s%s", first->text, seen ? seen : "") : failure->reason;
 }
 
-// The base, which is trusted, was built here with what the build had not enough of: then it is the
-// commit's doing.
+// Whether the trusted base was built here within the limits that the build exceeded; then the
+// commit is to blame.
 static bool base_builds(struct context *context, const struct to_build *what,
                         const struct recipe *recipe, struct arena *arena)
 {
@@ -588,9 +590,9 @@ static bool base_builds(struct context *context, const struct to_build *what,
            found && base.state == BUILD_OK;
 }
 
-// Makes the build. A build that ran out of time is tried once more, for the machine may have been
-// busy. One that ran out of memory or the like is the commit's fault only where its base is known
-// to build within the same limits, or where the commit is one of many; else the result is -1.
+// Makes the build. A build that ran out of time is tried once more, because the machine may have
+// been busy. If it ran out of memory or the like, the commit is to blame only if its base is known
+// to build within the same limits, or if the commit is one of many; otherwise the result is -1.
 static int build_it(struct build *build, struct context *context, const struct to_build *what,
                     const struct recipe *recipe, struct arena *arena, struct error *err)
 {
@@ -635,7 +637,7 @@ int built_make(struct built *out, struct context *context, const struct to_build
         return 0;
     }
     if (!found)
-        context_end_leaving(context); // a build takes long, and may need all memory there is
+        context_end_leaving(context); // a build takes long, and may need all memory
     if (!found)
         progress_step(&context->progress, "building %.10s%s%s", what->commit->id,
                       builder.toolchain->name ? " by " : "",
@@ -654,8 +656,9 @@ int built_make(struct built *out, struct context *context, const struct to_build
         built.state = MEASURED_UNBUILDABLE;
     if (built.state != MEASURED_OK)
         fill_failure(&built, &build, arena);
-    // That the libraries of a build cannot be listed is no fact of the build: another machine, or a
-    // policy that leaves a library out, can list them. Nor is a program that is missing here.
+    // A library that cannot be listed does not make the build a failure for good: another machine,
+    // or a policy that leaves the library out, can list the rest. The same holds for a program that
+    // is missing here.
     const bool fact = built.state == MEASURED_OK || (build.state == BUILD_FAILED && !build.unkept);
     if (!dry && fact && record(&built, build.key, context, arena, err))
         return -1;

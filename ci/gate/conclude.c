@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts the verdicts of a run, and says in one line and one exit code what follows; begins a run
-// and ends it in the store. It changes no verdict.
+// Counts the verdicts of a run, and gives its conclusion as one line and one exit code. Begins a
+// run, and ends it in the store. It changes no verdict.
 #include "ci/gate/conclude.h"
 
 #include "ci/gate/built.h"
@@ -19,15 +19,14 @@
 #include <string.h>
 #include <time.h>
 
-// The result a person should hear of first: of one kind, the one with the largest slowdown. Of
-// those that fail a change (`fails`), or of all.
+// The result to report first: among verdicts of one kind, the one with the largest slowdown.
+// `fails`: only among those that fail a change.
 static const struct result *worst(const struct run *run, enum verdict_kind kind, bool fails)
 {
     const struct result *found = NULL;
     for (size_t i = 0; i < run->count; i++) {
         const struct result *r = &run->results[i];
-        // An undecided series whose code did not change is a matter of the environment, and no
-        // question about the kernel.
+        // An undecided series whose code did not change concerns the environment, not the kernel.
         const bool outside = kind == VERDICT_UNDECIDED && r->verdict.cause == CAUSE_ENVIRONMENT;
         if (r->verdict.kind != kind || outside || (fails && !cause_fails(&r->verdict)))
             continue;
@@ -60,7 +59,7 @@ static const char *tally(struct run *run)
     return text;
 }
 
-// The end of the first `most` words of a text, its own end where it has no more.
+// Finds the end of the first `most` words of a text; if it has fewer, its own end.
 static const char *words_end(const char *text, size_t most)
 {
     for (size_t i = 0; i < most && *text; i++) {
@@ -70,7 +69,7 @@ static const char *words_end(const char *text, size_t most)
     return text;
 }
 
-// Shortens a text to what a person reads at a glance; the series' own lines say the rest.
+// Shortens a text to a length that a person reads at a glance; the series' own lines have the rest.
 static const char *within_words(struct run *run, const char *text)
 {
     const char *end = words_end(text, HEADLINE_WORDS);
@@ -78,8 +77,8 @@ static const char *within_words(struct run *run, const char *text)
                                  : text;
 }
 
-// The change of the typical launch, "+1.2 %"; of the mean, where launches that are slow now and
-// then are what the alarm is about, and the typical launch alone would be within the margin.
+// The change of the typical launch, "+1.2 %". If the alarm is about launches that are slow now and
+// then, and the typical launch is within the margin, it is the change of the mean.
 static const char *size_of(struct run *run, const struct result *r)
 {
     const struct verdict *v = &r->verdict;
@@ -90,10 +89,11 @@ static const char *size_of(struct run *run, const struct result *r)
     return arena_printf(&run->arena, "%+.2f %%", 100 * interval_relative(v->log_ratio).value);
 }
 
-// "KERNEL PROBLEM +1.2 %" where there is a change to tell, and the verdict's sentence is too long.
+// A short form of a verdict, "KERNEL PROBLEM +1.2 %", for one whose sentence is too long.
 static const char *short_of(struct run *run, const struct result *r)
 {
-    char problem[PROBLEM_TEXT]; // its regime is no words, so that the size is never what is cut off
+    char problem[PROBLEM_TEXT]; // without words for its regime, so that shortening never removes
+                                // the size
     problem_format(problem, &r->problem);
     if (!r->verdict.pairs)
         return r->verdict.sentence;
@@ -106,7 +106,8 @@ static const char *short_of(struct run *run, const struct result *r)
     return arena_printf(&run->arena, "%s %s %s%s", r->kernel, problem, size_of(run, r), but);
 }
 
-// The series that it is about comes before the mixes, which have lines of their own.
+// Writes the conclusion. The series that decides comes before the mixes, which have lines of their
+// own.
 static void conclude(struct run *run, enum conclusion conclusion, const char *label,
                      const struct result *which, const char *away)
 {
@@ -124,15 +125,16 @@ static void conclude(struct run *run, enum conclusion conclusion, const char *la
     run->headline = within_words(run, whole);
 }
 
-// A series whose verdict says nothing of this change, though somebody may wait for one.
+// Whether a verdict says nothing about this change, although somebody may wait for one.
 static bool is_open(const struct verdict *v)
 {
     return v->kind == VERDICT_NOT_MEASURED || (v->kind == VERDICT_BROKEN && !cause_fails(v));
 }
 
-// The first series that nothing is known of, where that goes for all that changed, or for all; with
-// no series at all there is none to name. A README's commit is judged by its machine code. A
-// changed kernel that the policy does not trust unless it can be recorded is enough by itself.
+// Whether nothing was judged: no changed series has a result, or no series at all has one. *which
+// is the first such series, if there is one. A commit that changes only a README is judged by its
+// machine code. One changed kernel that the policy requires to be recorded, and that cannot be, is
+// enough.
 static bool nothing_judged(const struct result **which, const struct run *run)
 {
     size_t judged = 0, judged_changed = 0;
@@ -156,8 +158,8 @@ static bool nothing_judged(const struct result **which, const struct run *run)
     return judged == 0 || (open_changed && judged_changed == 0);
 }
 
-// Where all that is open of what changed is on devices that are not here, whose code the compiler's
-// report did not condemn, that is what this machine can say.
+// Whether all open changes are on devices that are not here, and the compiler's report did not
+// condemn them. Then this machine can say no more.
 static bool static_alone(const struct run *run)
 {
     static const char prefix[] = DEVICE_STATIC;
@@ -184,7 +186,7 @@ static void conclude_open(struct run *run, const struct policy_gate *gate,
         conclude(run, CONCLUDE_UNDECIDED, HEADLINE_UNJUDGED, which, away);
 }
 
-// The times are no worse, as far as is known; a figure beside them is.
+// Concludes by a metric: as far as is known the times are no worse, but a figure beside them is.
 static void conclude_metric(struct run *run, const struct metric_result *worse, const char *away)
 {
     run->conclusion = CONCLUDE_REGRESSION;
@@ -227,7 +229,7 @@ void conclude_run(struct run *run, const struct policy_gate *gate, const char *a
 void conclude_unbuilt(struct run *run, const char *recaptured, const char *detail)
 {
     const char *too = "", *why = "";
-    // Where the base does not build either, that is not the change's doing.
+    // If the base does not build either, the change is not to blame.
     const bool both = run->unbuilt[ROLE_BASE].reason != NULL;
     if (both)
         too = arena_printf(&run->arena, ", nor does its base %.12s", run->base.id);
@@ -242,7 +244,7 @@ void conclude_unbuilt(struct run *run, const char *recaptured, const char *detai
                                        (int)(length < 300 ? length : 300), detail));
 }
 
-// Of one of `parts` parts of a gate: the verdicts of its series are not those of the gate.
+// Concludes one of `parts` parts of a gate. The verdicts of its series are not the gate's verdict.
 static void conclude_part(struct run *run, uint32_t number, uint32_t parts)
 {
     run->conclusion = CONCLUDE_OK;
@@ -262,7 +264,7 @@ void conclude_incomplete(struct run *run, const char *missing, uint32_t parts)
                      run->headline));
 }
 
-// Why no kernel did it, where more is known than that supports() said no.
+// Why no kernel supports a problem, if more is known than that supports() said no.
 static const char *unsupported_why(const struct result *r)
 {
     const char *detail = r->head.detail ? r->head.detail : "";
@@ -276,8 +278,8 @@ static bool is_unsupported(const struct result *r)
            !recording_refused(&r->head);
 }
 
-// Does a kernel of the run do the problem of result `at` on its device? Where none does, does an
-// earlier result say so?
+// Whether a kernel of the run supports the problem of result `at` on its device; if none does,
+// whether an earlier result says so already.
 static bool done_elsewhere(const struct run *run, size_t at)
 {
     const struct result *r = &run->results[at];
@@ -314,8 +316,9 @@ void drop_unsupported(struct run *run)
 
 // ---- the two ends of a run ----
 //
-// How every run begins and ends: its head is filled in, its place in the store is found or made,
-// and at its end it is concluded and finished there. What lies between is pipeline.c's line.
+// How every run begins and ends. First its head is filled in, and its place in the store is found
+// or
+// made. At its end it is concluded and finished there. pipeline.c has the steps between.
 
 void run_begin(struct run *run, enum run_kind kind, const struct context *context,
                const struct commit *base, const struct commit *head)
@@ -392,7 +395,8 @@ static int save_some(struct run *run, struct store *store, size_t from, size_t e
     return 0;
 }
 
-// Each transaction waits for the disk, and other writers wait for each: so many results in one.
+// Saves many results in one transaction, because each transaction waits for the disk, and other
+// writers wait for it.
 static int save_in_batches(struct run *run, struct store *store, struct error *err)
 {
     enum { TOGETHER = 500 };
@@ -410,7 +414,7 @@ static int save_in_batches(struct run *run, struct store *store, struct error *e
     return 0;
 }
 
-// `inside`: of a transaction that the caller has begun.
+// Finishes a run. `inside`: the caller has begun a transaction.
 static int finish(struct run *run, struct store *store, bool inside, struct error *err)
 {
     if (!run->id)
@@ -420,8 +424,8 @@ static int finish(struct run *run, struct store *store, bool inside, struct erro
     return store_finish_run(store, run, err);
 }
 
-// What was judged passes; but what the change touches is built by a newer policy, too, and a
-// kernel that only that one builds was not looked at.
+// Concludes a run whose judged series pass, while the change touches files that only a newer policy
+// builds. A kernel that only that policy builds was not looked at.
 static void conclude_older(struct run *run, const char *branch)
 {
     run->conclusion = CONCLUDE_UNDECIDED;

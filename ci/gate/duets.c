@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measures the pairs of a gate: which series' block is next on the bench, which series is closed to
-// make room, and what a dead child costs; then the confirmation in other processes, and several
-// benches side by side. model/gate/gate.c says when a series is decided.
+// Measures the pairs of a gate. It decides which series plays the next block, which series is
+// closed to make room, and what happens after a child dies; then it confirms alarms in other
+// processes, and uses several benches side by side. model/gate/gate.c decides when a series is
+// decided.
 #include "ci/gate/duets.h"
 
 #include "ci/settings/policy.h"
@@ -16,8 +17,8 @@
 #include <string.h>
 #include <time.h>
 
-// The players: one per unit, each with its child. All that they share is touched by one at a time,
-// who has the table's lock; it is given away while a child works.
+// The players, one for each unit and each with a child. A player may touch the shared data only
+// while it holds the table's lock; it releases the lock while its child works.
 
 struct table {
     struct duets *all;
@@ -25,12 +26,12 @@ struct table {
     size_t count, living;
     double begun_s;
     pthread_mutex_t lock;
-    pthread_cond_t changed; // something that another may have waited for
-    bool extended;          // the deadline, for what was clear
-    uint32_t stalls;        // how often all waited while something was left
+    pthread_cond_t changed; // signalled when something changed for which another player may wait
+    bool extended;          // the deadline was extended, for an alarm that was clear
+    uint32_t stalls;        // how often all players waited although work was left
     bool over;
     int status;
-    struct error why; // of status -1
+    struct error why; // the error, if status is -1
 };
 
 struct player {
@@ -38,47 +39,52 @@ struct player {
     struct duets *all;
     size_t unit;
     struct bench *bench;
-    struct bench *leaving; // its last child, which ends while the next one starts
+    struct bench *leaving; // its previous child, which ends while the next one starts
     uint16_t process;      // number of this child
     struct gate_turn *turns;
-    struct duet *on_end; // plays pairs on end, until it has so many; NULL: none does
+    struct duet *on_end; // the duet whose blocks follow each other directly until it has enough
+                         // pairs; NULL: none
     size_t on_end_until;
     size_t open;
-    bool full;        // the child has no room for another until one is closed
-    bool mixed;       // this child has played others than suspects
-    bool pressed;     // what time is left belongs to the alarms
-    bool lost;        // a command failed for want of a device
-    bool left;        // it plays no more
-    bool waits;       // for what others may leave to it
-    uint32_t renewed; // of the table's stalls, the last after which it ended its child
-    double start_s;   // that a child takes to start
+    bool full;        // the child has no room for another duet until one is closed
+    bool mixed;       // this child has played duets other than suspects
+    bool pressed;     // the remaining time belongs to the alarms
+    bool lost;        // a command failed because the device is gone
+    bool left;        // the player has stopped
+    bool waits;       // it waits for work that other players may leave
+    uint32_t renewed; // the value of table->stalls when it last ended its child
+    double start_s;   // how long a child takes to start
 };
 
-// Moments and spans of a set of duets, on the clock of `now`.
+// Times of a set of duets, measured by `now`.
 struct duets_time {
-    double begun_s; // when the first was opened
-    double start_s; // that a child takes to start
+    double begun_s; // when the first duet was opened
+    double start_s; // how long a child takes to start
     double now_s;
 };
 
 // ---- time ----
 //
-// An alarm that nobody confirms is no verdict, so what confirmation needs is kept for it: the pairs
-// that its evidence so far lets one expect (gate_confirmation_pairs()), at the pace of its pairs so
-// far, and the starts of the further processes. A slowdown of 20 % is clear after 16 pairs; without
-// a reserve, what was near its margin took the rest of the time, and the slowdown stayed undecided.
-// A change that shows late leaves no time to be confirmed in processes of its own. But pairs of all
-// processes count together, so it costs little to go on in a fresh process at half of the time:
-// what shows then has been seen in two.
+// An alarm that is not confirmed is no verdict, so the time for confirmation is reserved: for as
+// many
+// pairs as the evidence so far makes likely (gate_confirmation_pairs()), at the pace of the pairs
+// so
+// far, and for starting the further processes. A slowdown of 20 % is clear after 16 pairs. Without
+// a reserve, series near their margin used up the time, and the slowdown stayed undecided.
+// A change that shows late leaves no time for processes of its own. But pairs of all processes
+// count
+// together, so going on in a fresh process at half of the time costs little: a change that shows
+// then
+// has been seen in two processes.
 
-// A little more than is expected, so that it suffices.
+// A little more than the estimate, so that it is enough.
 static const double room = 1.25;
 
 static int player_failed(struct player *p, struct duet *d, const struct bench_outcome *outcome,
                          struct error *err);
 static void part_all(struct player *p);
 
-// The seconds that it takes to open a duet in a process.
+// The seconds that opening a duet in a process takes.
 static double open_s(const struct duet *d)
 {
     return (d->wall_s - d->play_s) / (double)d->visit_count;
@@ -89,8 +95,8 @@ static size_t units_of(const struct duets *duets)
     return duets->units ? duets->units : 1;
 }
 
-// All alarms share the further processes, and each is opened in all of them. Equal units share the
-// alarms.
+// The seconds that must be reserved for alarms. All alarms share the further processes, and each is
+// opened in all of them. Equal units share the alarms.
 static double reserve_s(const struct duets *duets, double start_s)
 {
     double sum_s = 0;
@@ -106,7 +112,8 @@ static double reserve_s(const struct duets *duets, double start_s)
     return room * (sum_s / (double)units_of(duets) + further * start_s);
 }
 
-// How many are open without an alarm; `begun`: each of them has had what a decision needs at least.
+// How many duets are open without an alarm; `begun`: each of them has had the pairs that a decision
+// needs at least.
 static size_t count_others(bool *begun, const struct duets *duets)
 {
     size_t others = 0;
@@ -121,8 +128,8 @@ static size_t count_others(bool *begun, const struct duets *duets)
     return others;
 }
 
-// Must those that are open without an alarm make way? They must when the time up to the deadline is
-// no more than the alarms need to be confirmed, or when the first process has had half of it.
+// Whether duets without an alarm must be closed: the time up to the deadline is no more than the
+// alarms need, or the first process has had half of the time.
 static bool duets_pressed(const struct duets *duets, const struct duets_time *time)
 {
     bool begun;
@@ -135,7 +142,7 @@ static bool duets_pressed(const struct duets *duets, const struct duets_time *ti
            (duets->processes <= units_of(duets) && begun && half);
 }
 
-// Pairs that it plays in this process whatever they show.
+// The pairs that a duet plays in this process whatever they show.
 static double least_pairs(const struct duet *d)
 {
     const struct gate_series *gate = &d->gate;
@@ -162,11 +169,12 @@ struct duet_left duet_left(const struct duet *d)
 
 // ---- void pairs ----
 //
-// What is faster than the roofline is no time of this kernel, whatever the stopwatch read.
+// A time that is shorter than the roofline allows cannot be this kernel's, whatever the stopwatch
+// read.
 
 enum { ENOUGH = 32 };
 
-// Excludes such pairs among those that the gate has not seen.
+// Excludes such pairs among those that the gate has not been given yet.
 static void duet_void_pairs(struct duet *d)
 {
     for (size_t i = d->fed; i < d->base_samples.count; i++) {
@@ -178,7 +186,8 @@ static void duet_void_pairs(struct duet *d)
     }
 }
 
-// Pairs that a hard limit held back, among those that the gate has not seen: how many.
+// Excludes pairs that ran under a hard limit, among those that the gate has not been given yet;
+// returns their number.
 static size_t duet_limited_pairs(struct duet *d)
 {
     size_t limited = 0;
@@ -192,30 +201,30 @@ static size_t duet_limited_pairs(struct duet *d)
     return limited;
 }
 
-// So many pairs were void that the other pairs would not count either.
+// Whether so many pairs were void that the others cannot count either.
 static bool duet_is_void(const struct duet *d)
 {
     return d->voided >= ENOUGH && 2 * (size_t)d->voided > d->base_samples.count;
 }
 
-// 64 at once are enough to mix what a device does over time; more would only hold memory. What was
-// refused four times for want of room is not tried again beside others.
+// 64 open duets are enough to spread what a device does over time; more would only use memory. A
+// duet that was refused four times for lack of room is not tried beside others again.
 enum { OPEN_MOST = 64, FIRST_BLOCK = 8, REFUSALS = 4 };
 
-enum { CLEAR = 2 }; // margins
+enum { CLEAR = 2 }; // in margins
 
 static double player_now(const struct player *p)
 {
     return p->all->now ? p->all->now(p->all->context) : monotonic_s();
 }
 
-// The time is over.
+// Whether the time is over.
 static bool player_late(const struct player *p)
 {
     return p->all->deadline_s > 0 && player_now(p) > p->all->deadline_s;
 }
 
-// ---- the child, beside which the others go on
+// ---- the child; while it works, the other players go on
 
 static void leave(struct player *p)
 {
@@ -251,14 +260,14 @@ static void player_end_child(struct player *p)
     p->full = p->mixed = false;
 }
 
-// Waits until the last child is gone, too.
+// Waits until the previous child is gone, too.
 static void player_end_all(struct player *p)
 {
     player_end_child(p);
     end_leaving(p);
 }
 
-// Time that references took does not count as the gate's.
+// Adds the time that references took to the deadline, because it does not count.
 static void give_time(struct player *p, struct duet *d, const struct bench_outcome *outcome,
                       double elapsed_s)
 {
@@ -282,7 +291,7 @@ static int close_series(struct bench_outcome *out, struct player *p, struct duet
     return 0;
 }
 
-// The child has it open no more, or never had.
+// Notes that the child does not have the duet open.
 static void player_take_out(struct player *p, struct duet *d, enum duet_place place)
 {
     if (d->place == DUET_OPEN) {
@@ -300,15 +309,15 @@ static int player_finish(struct player *p, struct duet *d, struct error *err)
 
 // ---- open, play, close ----
 
-// Whether the player may open this duet, which waits: no other unit owns it.
+// Whether the player may open this waiting duet: no other unit owns it.
 static bool player_may(const struct player *p, const struct duet *d)
 {
     return (!d->only || d->only == p->unit + 1) && (!d->claim || d->claim == p->unit + 1);
 }
 
-// How many of those that nobody has claimed a player has open at most: its share of what is left.
-// The first of many units to have a child would else open all while the others start, and who is
-// behind at the end would hold what the others could play.
+// How many unclaimed duets a player may have open: its share of what is left. Without this, the
+// first unit with a child would open all of them while the others start; and the slowest would hold
+// duets that the others could play.
 static size_t fair_share(const struct player *p)
 {
     size_t left = 0;
@@ -317,7 +326,7 @@ static size_t fair_share(const struct player *p)
     return (left + p->table->living - 1) / p->table->living;
 }
 
-// While time presses, only what has an alarm.
+// Chooses the next duet to open. When time is short, only those with an alarm.
 static struct duet *next_to_open(struct player *p)
 {
     const size_t most = p->all->open_most ? p->all->open_most : OPEN_MOST;
@@ -353,14 +362,14 @@ static int make_child(struct player *p, const struct duet *d, struct error *err)
     if (back(p, p->all->start(&bench, p->all->context, p->unit, err)))
         return -1;
     p->bench = bench;
-    end_leaving(p); // nothing is opened beside it
+    end_leaving(p); // nothing is opened while it still runs
     p->start_s = fmax(p->start_s, player_now(p) - begun_s);
     p->all->start_s = fmax(p->all->start_s, p->start_s);
     return 0;
 }
 
-// Numbered as the child is, or later than where it was before: what is stored is read in this
-// order.
+// Notes that the duet is open in this process, and returns the process's number for its samples.
+// Numbers must grow with time, because stored samples are read in their order.
 static uint16_t visit(struct player *p, struct duet *d)
 {
     const struct duet_visit *last = d->visit_count ? &d->visits[d->visit_count - 1] : NULL;
@@ -385,7 +394,7 @@ static int open_series(struct bench_outcome *out, struct player *p, struct duet 
         .seed = d->seed,
         .known = d->known,
         .process = visit(p, d),
-        // Placement must not decide.
+        // So that placement in memory does not decide.
         .head_first = d->judged && d->gate.processes % 2 == 0,
         .launches = d->launches,
         .pins = {d->pins[ROLE_BASE], d->pins[ROLE_HEAD]},
@@ -394,8 +403,9 @@ static int open_series(struct bench_outcome *out, struct player *p, struct duet 
     return back(p, bench_open(out, &d->handle, p->bench, &series, err));
 }
 
-// A kernel that tries what is fastest would choose anew in each process; all are held to the choice
-// of the first, so that their pairs are of one code.
+// Keeps what prepare() chose. A kernel that tries which variant is fastest would choose anew in
+// each process; all processes repeat the choice of the first, so that all pairs are of the same
+// code.
 static void keep_choices(const struct player *p, struct duet *d, const struct bench_outcome *opened)
 {
     const char *const notes[] = {[ROLE_BASE] = opened->base_note, [ROLE_HEAD] = opened->detail};
@@ -430,7 +440,7 @@ static int open_duet(struct player *p, struct duet *d, struct error *err)
     }
     if (outcome.state != MEASURED_OK)
         return player_failed(p, d, &outcome, err);
-    d->outcome = outcome; // its note is the kernel's, e.g. the algorithm id
+    d->outcome = outcome; // its note is the kernel's, e.g. an algorithm's id
     d->launches = d->launches ? d->launches : outcome.launches;
     keep_choices(p, d, &outcome);
     d->place = DUET_OPEN;
@@ -438,7 +448,7 @@ static int open_duet(struct player *p, struct duet *d, struct error *err)
     return 0;
 }
 
-// The wish for a duet whose gate is over.
+// What a mix wants of a duet whose gate is over.
 static enum duet_wish wish_of(const struct player *p, const struct duet *d)
 {
     if (!p->all->wish || !d->judged || duet_is_void(d) ||
@@ -449,12 +459,12 @@ static enum duet_wish wish_of(const struct player *p, const struct duet *d)
 
 // ---- looks ----
 
-// Seconds of pairs behind which no further block of a look begins: to open it and to bring the
-// device where it wants it takes longer, and a size is all that it is to show.
+// A look ends after so many seconds of pairs. Opening it and preparing the device for its regime
+// takes longer than that, and it only has to show a size.
 static const double LOOK_S = 0.06;
 
-// In one regime, by pairs until nothing is open. *look: what it was; a state that is not ok, where
-// it failed. *refused: there was no room for it, or nobody can do it there.
+// Takes a look in one regime, with pairs until nothing is open. *look is its result; its state is
+// not ok if it failed. *refused: there was no room, or the regime is not supported.
 static int take_look(struct beside *look, bool *refused, struct bench_outcome *outcome,
                      struct player *p, const struct duet *d, struct error *err)
 {
@@ -491,7 +501,7 @@ static int take_look(struct beside *look, bool *refused, struct bench_outcome *o
     return status;
 }
 
-// Looks once at a duet that is over, while its process lives.
+// Looks once at a duet that is over, while its process still runs.
 static int look_beside(struct player *p, struct duet *d, enum regime regime, struct error *err)
 {
     struct beside look = {.regime = regime, .log_ratio = interval_unknown};
@@ -514,7 +524,7 @@ static int look_beside(struct player *p, struct duet *d, enum regime regime, str
     return 0;
 }
 
-// Finds, of the duets of this player, the one that was looked at in fewest regimes.
+// Finds the duet of this player that was looked at in fewest regimes.
 static struct duet *next_to_look(const struct player *p)
 {
     struct duet *next = NULL;
@@ -527,7 +537,7 @@ static struct duet *next_to_look(const struct player *p)
     return next;
 }
 
-// Looks at the next duet; *moved: there was one left to look at.
+// Looks at the next duet; *moved: there was one.
 static int look(bool *moved, struct player *p, struct error *err)
 {
     struct duet *d = next_to_look(p);
@@ -579,7 +589,7 @@ static void sleep_s(double seconds)
     nanosleep(&time, NULL);
 }
 
-// Lets the device of a duet cool down. The time of a gate ends this as everything else.
+// Lets the device of a duet cool down. The end of the gate's time ends this, too.
 static void rest(struct player *p, struct duet *d)
 {
     double seconds = fmax(d->rest_s, REST_FIRST_S);
@@ -605,7 +615,7 @@ static bool is_rested(const struct player *p, const struct duet *d)
 static int feed(struct player *p, struct duet *d, struct error *err)
 {
     const size_t limited = duet_limited_pairs(d), taken = d->base_samples.count - d->fed;
-    if (!d->judged && limited == taken) { // no time of it is known yet
+    if (!d->judged && limited == taken) { // it has no usable time yet
         d->fed = d->base_samples.count;
         d->decision.next = GATE_MORE;
         rest(p, d);
@@ -634,8 +644,8 @@ static int feed(struct player *p, struct duet *d, struct error *err)
     return 0;
 }
 
-// A control shows what disturbs those that play beside it. How sure it is of itself is of no
-// interest, and a kernel whose pairs scatter would take longer than all of them.
+// Whether only controls are left. A control shows what disturbs duets that play beside it. Its own
+// certainty is of no interest, and a kernel whose pairs scatter would take longer than all others.
 static bool is_last_control(const struct player *p, const struct duet *d)
 {
     if (!d->control || d->gate.pairs < d->gate.policy.min_pairs)
@@ -682,9 +692,10 @@ static int play_block(struct player *p, struct duet *d, struct error *err)
     return player_failed(p, d, &outcome, err);
 }
 
-// A kernel's clock is what its own launches make it, and it takes those of some tenths of a second
-// until they have. In blocks that took turns, one edit in a gate of six series was -5.7 %, and
-// alone nothing. So whoever wants it plays as many pairs on end as "same" takes at least.
+// Whether a duet plays its blocks one directly after the other. A kernel's own launches determine
+// its clock, which settles after some tenths of a second of them. With blocks in turns, one edit in
+// a gate of six series measured -5.7 %, and nothing when it ran alone. So a duet that asks for it
+// plays as many pairs in a row as "same" needs at least.
 static bool goes_on(const struct player *p)
 {
     const struct duet *d = p->on_end;
@@ -701,7 +712,7 @@ static struct duet *next_to_play(struct player *p)
         p->turns[i] = (struct gate_turn){.next = GATE_DONE};
         if (d->place != DUET_OPEN || d->unit != p->unit)
             continue;
-        // In every process each has its turn before any is preferred.
+        // In every process each duet has its turn before any is preferred.
         p->turns[i] = (struct gate_turn){
             .next = GATE_MORE,
             .pairs = d->judged ? d->gate.streams[d->gate.processes - 1].pairs : 0,
@@ -726,7 +737,7 @@ static bool must_make_way(const struct player *p)
     return !p->pressed && duets_pressed(p->all, &time);
 }
 
-// What has no alarm is closed, and goes on when the alarms are confirmed.
+// Closes the duets without an alarm; they continue when the alarms are confirmed.
 static int make_way(struct player *p, struct error *err)
 {
     for (size_t i = 0; i < p->all->count; i++) {
@@ -755,7 +766,7 @@ static int give_up(struct player *p, struct error *err)
     return 0;
 }
 
-// An alarm that no further process will refute.
+// Whether an alarm is so clear that no further process will refute it.
 static bool is_clear(const struct duet *d)
 {
     if (d->place == DUET_OVER || !d->judged || d->confirm_pairs == 0)
@@ -764,7 +775,7 @@ static bool is_clear(const struct duet *d)
     return seen.low > CLEAR * d->gate.policy.margin || seen.high < -CLEAR * d->gate.policy.margin;
 }
 
-// The time is over: more of it, once, where something is clear and wants confirmation alone.
+// Extends the time once, if something clear only needs confirmation.
 static bool extend(struct player *p)
 {
     bool clear = false;
@@ -778,8 +789,8 @@ static bool extend(struct player *p)
     return true;
 }
 
-// *moved: it did something; else there is nothing left that it could open or play. When the time is
-// over it closes what it has open.
+// Does one step. *moved: it did something; otherwise nothing is left that it could open or play.
+// When the time is over it closes its open duets.
 static int player_move(bool *moved, struct player *p, struct error *err)
 {
     struct duet *d = NULL;
@@ -802,10 +813,11 @@ static int player_move(bool *moved, struct player *p, struct error *err)
 
 // ---- trouble ----
 //
-// What a child that died, or a result that was wrong, costs the duets that were open in it, and who
-// is tried again alone (duets.h, "Trouble").
+// What happens to the duets that were open in a child that died or beside a wrong result, and which
+// of
+// them are tried again alone (duets.h, "Trouble").
 
-// The child is dead: those that were open in it go on in another.
+// The child is dead: the duets that were open in it continue in another.
 static void part_all(struct player *p)
 {
     player_end_child(p);
@@ -827,14 +839,15 @@ static void suspect_kernel(struct player *p, const char *kernel)
     }
 }
 
-// The duet's command ended in `outcome`, which is not ok; the child has it open no more. Finishes
-// it, or lets it be tried again.
+// Handles a duet whose command ended with `outcome`, which is not ok. The child does not have it
+// open any more. The duet is finished, or may be tried again.
 static int player_failed(struct player *p, struct duet *d, const struct bench_outcome *outcome,
                          struct error *err)
 {
     const bool beside = p->open > (d->place == DUET_OPEN);
     const bool doubtful = outcome->state == MEASURED_CRASHED || outcome->state == MEASURED_WRONG;
-    // A person, or the machine's want of memory: nobody of those here, the first time.
+    // The first time, the cause may be a person or the machine's lack of memory, and none of these
+    // duets.
     const bool outside =
         outcome->gone && !outcome->own_fault && !d->killed && outcome->state == MEASURED_CRASHED;
     const bool faulted = outcome->gone && outcome->faulted && !beside && !d->faulted;
@@ -847,8 +860,8 @@ static int player_failed(struct player *p, struct duet *d, const struct bench_ou
     if (outcome->gone || outcome->state == MEASURED_WRONG || again)
         suspect_kernel(p, d->kernel);
     if (again && outcome->state == MEASURED_WRONG) {
-        // Whoever is to blame: what this process timed was not the product. Next time it is looked
-        // at longer.
+        // Whatever the cause, this process did not time the product. Next time the duet is watched
+        // for longer.
         d->judged = d->alarmed = false;
         d->fed = d->base_samples.count = d->head_samples.count = 0;
         d->voided = d->confirm_pairs = 0;
@@ -861,18 +874,20 @@ static int player_failed(struct player *p, struct duet *d, const struct bench_ou
         return 0;
     }
     d->outcome = *outcome;
-    d->outcome.own_fault &= !beside || outcome->role == ROLE_BASE; // which was tried alone
+    d->outcome.own_fault &= !beside || outcome->role == ROLE_BASE; // the base was tried alone
     return player_finish(p, d, err);
 }
 
 // ---- units ----
 //
-// All players of a gate's duets: each in a thread of its own, who confirms what, and what becomes
-// of a lost device's duets. One player alone needs no thread.
+// Runs all players of a gate's duets, each in a thread of its own; decides which player confirms
+// what,
+// and what happens to the duets of a lost device. A single player needs no thread.
 
-// ---- what is left to confirm
+// ---- what must still be confirmed
 
-// In a further process; one that may have no more of them goes on in the last one's place.
+// Continues a duet in a further process. If it may have no more processes, the new one replaces the
+// last.
 static void go_on(struct duet *d)
 {
     if (d->gate.processes < d->gate.policy.processes)
@@ -883,7 +898,8 @@ static void go_on(struct duet *d)
     d->wished = false;
 }
 
-// Aside, and for this player: another unit has it, unless there is no other.
+// Whether a duet is aside and may go to this player: it should go to another unit, unless there is
+// none.
 static bool is_for(const struct player *p, const struct duet *d)
 {
     return d->place == DUET_ASIDE && player_may(p, d) &&
@@ -897,7 +913,7 @@ static bool been_here(const struct player *p, const struct duet *d)
 }
 
 struct aside {
-    size_t alarms, fresh; // fresh: it was not in the child at work
+    size_t alarms, fresh; // fresh: number of duets that were not in the present child
     size_t all;
 };
 
@@ -916,11 +932,11 @@ static struct aside count_aside(const struct player *p)
     return count;
 }
 
-// Takes alarms, and what is open unless time presses, to be played in a process that is new to
-// them: the one at work, where there are such, else a fresh one. A player with sisters takes a
-// share, so that all end together, and has a fresh process only when nobody has anything else left:
-// what comes from the others may still be new to the one at work, and each start costs as much as
-// many pairs. False: there are none now.
+// Takes alarms, and undecided duets unless time is short, to be played in a process that is new to
+// them: the present one if there are such duets, else a fresh one. With several players, each takes
+// a share, so that all end together. A player starts a fresh process only when the others have
+// nothing left for it: duets from other players are new to its present process, and each start
+// costs as much as many pairs. False: there is nothing to take now.
 static bool confirm(struct player *p)
 {
     const size_t living = p->table->living;
@@ -935,7 +951,7 @@ static bool confirm(struct player *p)
     if (!count.fresh || living == 1) {
         p->renewed = p->table->stalls;
         player_end_child(p);
-        count = count_aside(p); // all are new to the next one
+        count = count_aside(p); // all of them are new to the next process
     }
     size_t share = (count.fresh + living - 1) / living;
     for (size_t i = 0; i < p->all->count && share; i++) {
@@ -951,7 +967,7 @@ static bool confirm(struct player *p)
 
 // ---- one player
 
-// Whoever waits looks again.
+// Wakes all players that wait.
 static void tell_all(struct player *p)
 {
     struct table *table = p->table;
@@ -960,7 +976,7 @@ static void tell_all(struct player *p)
     pthread_cond_broadcast(&table->changed);
 }
 
-// Something that one of those who wait could play in a fresh process.
+// Whether some waiting player could play something in a fresh process.
 static bool is_left(const struct table *table)
 {
     for (size_t i = 0; i < table->count; i++) {
@@ -970,7 +986,7 @@ static bool is_left(const struct table *table)
     return false;
 }
 
-// Waits for duets that other players may leave to this one; false: nobody has any left.
+// Waits for duets that other players may leave to this one; false: no player has any left.
 static bool wait_for_others(struct player *p)
 {
     struct table *table = p->table;
@@ -991,7 +1007,7 @@ static bool wait_for_others(struct player *p)
     return !table->over;
 }
 
-// Its device is gone: what it had goes on elsewhere, and what it alone could play is over.
+// Handles a lost device: its duets continue elsewhere, and those that only it could play are over.
 static int lose(struct player *p, const char *why, struct error *err)
 {
     for (size_t i = 0; i < p->all->count; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Why alarms came: what differs in the machine code (explain_code()), what the model says of that,
-// and what the clock explains.
+// Explains alarms: how the machine code differs (explain_code()), what the model says about that,
+// and how much the clock explains.
 #include "ci/gate/explain.h"
 
 #include "ci/gate/built.h"
@@ -21,8 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
-// The same begun and ended apart, so that several libraries can be disassembled side by side. What
-// was begun must be ended.
+// A reading that can be begun and ended separately, so that several libraries are disassembled at
+// the same time. Every reading that was begun must be ended.
 struct code_reading {
     struct code_facts facts;
     struct disassembly *disassembly;
@@ -30,12 +30,13 @@ struct code_reading {
 
 // ---- facts ----
 //
-// Reads what the compiler left in a kernel's library, and compares two of them. What a difference
-// means is said further down.
+// Reads what the compiler left in a kernel's library, and compares two libraries. The meaning of a
+// difference is explained further down.
 
 static const char *const ptxas_notes[PTXAS_NOTES] = {"C7508", "C7510", "C7511", "C7515"};
 
-// "... in function '_Z4gemmv'" or "... for function '...'": is it one of ours?
+// Whether a line is about a function that is not ours: "... in function '_Z4gemmv'" or "... for
+// function '...'".
 static bool about_other(const char *line, size_t length, const struct code_function_list *list)
 {
     const char *at = memmem(line, length, "function '", 10);
@@ -89,7 +90,8 @@ static void code_facts_end(struct code_facts *out, struct code_reading *reading,
     *out = reading->facts;
 }
 
-// Lives in `arena`. A host library has no functions. -1: the library cannot be read.
+// Reads the facts of a build into `arena`. A host library has no functions. -1: the library cannot
+// be read.
 static int code_facts_read(struct code_facts *out, const struct built *built,
                            const struct built_kernel *kernel, const struct context *context,
                            struct arena *arena, struct error *err)
@@ -141,14 +143,14 @@ size_t code_facts_pair(struct function_pair *out, const struct code_facts *base,
     return count;
 }
 
-// Local memory that is read or written by one pass through the code, bytes per thread.
+// Bytes of local memory that one pass through the code reads and writes, per thread.
 static int64_t function_spill(const struct code_function *f)
 {
     return f ? (int64_t)f->local_load_bytes + f->local_store_bytes : 0;
 }
 
-// Resident blocks by the compiler's registers, and by threads and shared memory of the traits or,
-// where those say nothing, of the code.
+// The resident blocks, by the compiler's registers and by the traits' threads and shared memory; if
+// the traits do not give these, by the code's.
 static struct occupancy function_occupancy(const struct code_function *f,
                                            const struct traits *traits, const struct gpu *gpu)
 {
@@ -159,15 +161,16 @@ static struct occupancy function_occupancy(const struct code_function *f,
 
 // ---- what differs ----
 //
-// How the machine code of two builds differs, a line each; and why that matters, a clause. The
-// clause is that of the first rule that fits, in the order in which such changes usually matter:
-// ptxas gave up on asynchronous products; spills; occupancy; then, without claiming a cause,
-// registers, shared memory and the size of the code.
+// How the machine code of two builds differs, with a line for each difference; and a clause that
+// says
+// why that matters. The clause belongs to the first rule that applies, in the order of usual
+// importance: ptxas gave up on asynchronous products; spills; occupancy; then registers, shared
+// memory and the size of the code, without claiming that they are the cause.
 
 struct text {
     struct arena *arena;
     const char *lines, *why;
-    int rank; // of `why`; lower is stronger
+    int rank; // rank of `why`; lower is stronger
 };
 
 enum { RANK_NOTE, RANK_SPILL, RANK_OCCUPANCY, RANK_RESOURCE, RANK_SIZE, RANK_NONE };
@@ -332,7 +335,7 @@ const char *explain_code(const char **why, const struct code_facts *base,
     return t.lines;
 }
 
-// ---- what the model and the clocks say
+// ---- what the model and the clocks tell
 
 static void explain_prediction(struct buffer *lines, const struct task *task,
                                const struct context *context)
@@ -388,24 +391,24 @@ static void explain_clock(struct buffer *lines, const struct result *r, struct a
     free(samples);
 }
 
-// ---- what the machine code says
+// ---- what the machine code tells
 
-// Of the two builds of a kernel. All problems of the kernel share them.
+// The facts of both builds of a kernel. All problems of the kernel share them.
 struct kernel_facts {
     const struct explaining *all;
     const struct built_kernel *base, *head;
-    struct arena arena; // of what is read
+    struct arena arena; // for what is read
     struct code_facts before, now;
-    struct error why; // they are not known
+    struct error why; // why the facts are not known
     pthread_t reader;
-    bool begun, apart, failed; // apart: in a thread of its own, which is not joined yet
+    bool begun, apart, failed; // apart: it runs in a thread of its own that was not joined yet
 };
 
 struct explaining {
     const struct context *context;
     const struct built *base, *head;
-    struct kernel_facts *facts; // of each kernel with an alarm
-    size_t count, reading;      // reading: readers that nobody has joined
+    struct kernel_facts *facts; // one for each kernel with an alarm
+    size_t count, reading;      // reading: number of readers that were not joined yet
 };
 
 struct explaining *explaining_begin(const struct task_list *tasks, const struct context *context,
@@ -434,7 +437,7 @@ static void *read_both(void *facts)
     return NULL;
 }
 
-// As many at once as half of the processors.
+// Begins reading, at most as many at the same time as half of the processors.
 static void begin_facts(struct explaining *e, struct kernel_facts *k)
 {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -454,7 +457,7 @@ static void join(struct explaining *e, struct kernel_facts *k)
     e->reading--;
 }
 
-// The number of the alarm's kernel; tasks are in order of kernels.
+// The index of the alarm's kernel; tasks are sorted by kernel.
 static size_t number_of(struct explaining *e, const struct task *task)
 {
     size_t at = 0;
@@ -471,7 +474,7 @@ void explaining_alarm(struct explaining *e, const struct task *task)
     begin_facts(e, &e->facts[number_of(e, task)]);
 }
 
-// The facts of kernel `at`, while those of the next ones are being read.
+// Returns the facts of kernel `at`, while those of the next ones are being read.
 static const struct kernel_facts *read_facts(struct explaining *e, size_t at)
 {
     struct kernel_facts *k = &e->facts[at];
@@ -543,8 +546,8 @@ void explain_alarms(struct explaining *e, struct run *run, const struct task_lis
 
 // ---- the gate without a device ----
 //
-// Compares two builds by what the compiler says of them, on a machine without the device. It never
-// claims a time.
+// Compares two builds by the compiler's figures, on a machine without the device. It never states a
+// time.
 
 static uint32_t sum_notes(const struct code_facts *facts)
 {
@@ -592,7 +595,7 @@ struct static_change static_compare(const struct code_facts *base, const struct 
     struct function_pair *pairs = arena_alloc(arena, (most + 1) * sizeof(*pairs));
     const size_t count = code_facts_pair(pairs, base, head);
     change.notes = (int32_t)sum_notes(head) - (int32_t)sum_notes(base);
-    // PTX beside machine code is usual and adds nothing; no machine code at all tells nothing.
+    // PTX beside machine code is normal and adds nothing; without machine code nothing can be told.
     change.unreadable = !base->functions.count || !head->functions.count;
     for (size_t i = 0; i < count; i++)
         compare_pair(&change, &pairs[i], task);

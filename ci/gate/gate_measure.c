@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The measuring of gates and comparisons, from their tasks: what needs no pairs is settled, the
-// rest becomes duets, and every result is stored when it is known.
+// Measures gates and comparisons, given their tasks. Tasks that need no pairs are settled first,
+// the others become duets, and every result is stored as soon as it is known.
 
 #include "ci/gate/duets.h"
 #include "ci/gate/explain.h"
@@ -24,30 +24,32 @@ struct unit_times {
     size_t count, capacity;
 };
 
-// What a gate, or several comparisons together, measure side by side, until each series decides,
-// its alarm is confirmed or refuted in fresh processes, or the time is spent.
+// What a gate, or several comparisons together, measure side by side, until each series is decided,
+// its alarm is confirmed or refuted in fresh processes, or the time is over.
 struct gate_work {
-    // Base against head. Those of a device of several units are left with the unit that they were
-    // on first, as their results are.
+    // Tasks that compare base and head. If a device has several units, a task and its result stay
+    // with the unit that had it first.
     struct task *const *tasks;
     size_t count;
-    struct task *const *self; // a build against itself (self_tests_order()): what differs is chance
+    struct task *const *self; // tasks that compare a build with itself (self_tests_order()); a
+                              // difference is chance
     size_t self_count;
-    // Of those, UNITS_MOST for each, made here by unit; pairs is 0 where none could be measured.
+    // The verdicts of those, UNITS_MOST for each task, by unit; `pairs` is 0 where none could be
+    // measured.
     struct verdict *verdicts;
-    bool mixes; // of the policy are asked for what they want of series that are decided
-    bool looks; // at what has changed, in other regimes
+    bool mixes; // the policy's mixes are asked what they want of decided series
+    bool looks; // changed series are looked at in other regimes
     void *context;
-    // Told of each task as soon as its result->base and head are filled; not told of one that had
-    // no time: its two measurements are not taken. Its verdict is made by judge_gate().
+    // Called for each task as soon as its result->base and head are filled in, but not for a task
+    // that got no time: its measurements are "not taken". judge_gate() makes the verdict.
     int (*done)(void *context, const struct task *task, struct error *err);
 };
 
 // ---- self tests ----
 //
-// The order in which series are taken for a gate's test of itself.
+// The order in which series are chosen for a gate's test of itself.
 
-// What is no plain problem has a reference that reads its operands element by element.
+// The reference of a problem that is not plain reads its operands element by element.
 static const double form_factor = 8;
 
 enum sample_role self_tests_role(const struct task *task)
@@ -55,7 +57,7 @@ enum sample_role self_tests_role(const struct task *task)
     return task->base ? ROLE_BASE : ROLE_HEAD;
 }
 
-// Adds the tasks in strides, so that the first few come from all parts of the list.
+// Adds tasks in strides, so that the first few come from all parts of the list.
 static size_t add_compared(struct task **order, struct task *const *compared, size_t count,
                            size_t wanted)
 {
@@ -69,14 +71,14 @@ static size_t add_compared(struct task **order, struct task *const *compared, si
     return added;
 }
 
-// Both builds have it, here, and not as the same code: it is measured side by side, as pairs.
+// Whether a task is measured by pairs: both builds have it here, and not with the same code.
 static bool is_paired(const struct task *task)
 {
     return task->base && task->head && !task->device->away &&
            strcmp(task->base->code, task->head->code) != 0;
 }
 
-// Whether a verdict depends on pairs of this device.
+// Whether a verdict depends on pairs measured on this device.
 static bool has_pairs(const struct task_list *tasks, const struct context_device *device)
 {
     for (size_t i = 0; i < tasks->count; i++) {
@@ -86,8 +88,8 @@ static bool has_pairs(const struct task_list *tasks, const struct context_device
     return false;
 }
 
-// Of its reference, in operations of a plain one. Nobody but its library knows what that of a
-// kernel takes that is no GEMM.
+// The cost of a task's reference, in operations of a plain one. For a kernel that is no GEMM only
+// its library knows it.
 static double cost(const struct task *task)
 {
     const struct problem *problem = &task->result->problem;
@@ -96,7 +98,8 @@ static double cost(const struct task *task)
     return problem_flops(problem) * (problem_is_plain(problem) ? 1 : form_factor);
 }
 
-// A pair that is not compared now has failed before, or is known from an interrupted run: last.
+// Sorts by cost. A pair that is not compared now has failed before, or is known from an interrupted
+// run, so it comes last.
 static int by_cost(const void *left, const void *right)
 {
     const struct task *a = *(const struct task *const *)left;
@@ -131,8 +134,9 @@ size_t self_tests_order(struct task **order, const struct task_list *tasks,
 
 // ---- units ----
 //
-// Pairs do not mind a slow device, for it is slow for both builds. But its absolute times are
-// another device's, and who compares them should know.
+// A slow device does not disturb pairs, because it is slow for both builds. But its absolute times
+// are
+// those of another device, and whoever compares times should know that.
 
 struct unit_time {
     const void *series;
@@ -172,8 +176,8 @@ static void add_unit(struct unit_times *times, const struct duet *d, const void 
     free(work);
 }
 
-// Keeps what a duet's base took on each unit. `series` tells duets of the same code apart from
-// others, by its address.
+// Keeps the time of a duet's base on each unit. `series` is an address that identifies duets of the
+// same code.
 static void unit_times_add(struct unit_times *times, const struct duet *d, const void *series)
 {
     bool seen[UNITS_MOST] = {false};
@@ -187,7 +191,7 @@ static void unit_times_add(struct unit_times *times, const struct duet *d, const
     }
 }
 
-// The log ratios of the unit's times to those of the first, series by series.
+// Computes the log ratios of the unit's times to those of the first unit, series by series.
 static size_t differences(double *out, const struct unit_times *times, size_t unit)
 {
     size_t count = 0;
@@ -204,8 +208,8 @@ static size_t differences(double *out, const struct unit_times *times, size_t un
     return count;
 }
 
-// Says which unit is faster or slower than the first by more than places account for, and leaves it
-// in its `odd`. `first` is the first of the device's units.
+// Reports a unit that is faster or slower than the first by more than other places in memory
+// explain, and notes it in its `odd`. `first` is the device's first unit.
 static void unit_times_tell(struct unit_times *times, struct context *context,
                             struct context_device *first)
 {
@@ -229,36 +233,36 @@ static void unit_times_tell(struct unit_times *times, struct context *context,
 
 // ---- side by side ----
 //
-// Plays the duets of a gate's tasks, device by device (all equal units of one together), and fills
-// their results. A task whose base does not work is measured alone to learn whose fault it is.
+// Plays the duets of a gate's tasks, device by device (equal units together), and fills in their
+// results. A task whose base does not work is measured alone, to learn which side is to blame.
 
-// A task whose base is not known to work, and what went wrong beside the head.
+// A task whose base is not known to work, and what failed beside the head.
 struct trouble {
     struct task *task;
     struct bench_outcome outcome;
 };
 
-// The gate's work on one device, or its equal units.
+// The gate's work on one device, or on its equal units.
 struct session {
     struct measuring *m;
-    struct context_device *device; // the first of them
+    struct context_device *device; // the first unit
     const struct gate_work *work;
-    const struct duets *duets; // at play
-    double share;              // of the time that is left
+    const struct duets *duets; // the duets that are being played
+    double share;              // its share of the remaining time
     struct trouble *troubles;
     size_t trouble_count;
     struct unit_times times;
-    double look_s;             // that looks may still take
-    struct pace look[REGIMES]; // what one took so far
+    double look_s;             // time that looks may still take
+    struct pace look[REGIMES]; // how long a look took so far
 };
 
-// The task that a duet belongs to. Duets of the work come first, then those of the self tests.
+// The task of a duet. Duets of the work come first, then those of the self tests.
 struct task_place {
     struct task *task;
-    double size;          // pace_size()
-    struct verdict *self; // NULL: base against head
-    const void *series;   // the same for those that compare the same
-    double look_s;        // that its looks took
+    double size;          // from pace_size()
+    struct verdict *self; // NULL: it compares base and head
+    const void *series;   // equal for duets that compare the same code
+    double look_s;        // how long its looks took
 };
 
 static int start(struct bench **out, void *context, size_t unit, struct error *err)
@@ -278,7 +282,7 @@ static void lost(void *context, size_t unit, const char *why)
                   device->policy->name, device->odd, why);
 }
 
-// The device is hot, or its power brake is on: nobody measures until it is not.
+// Waits while the device is hot or its power brake is on; nobody measures until then.
 static void rest(void *context, const struct duet *d, double seconds)
 {
     struct session *s = context;
@@ -292,7 +296,7 @@ static void rest(void *context, const struct duet *d, double seconds)
     nanosleep(&time, NULL);
 }
 
-// A series is of the unit that it was on first.
+// Assigns a series to the unit that had it first.
 static void settle(const struct session *s, const struct duet *d)
 {
     const struct task_place *place = d->owner;
@@ -324,7 +328,8 @@ static const struct duet *duet_of(const struct session *s, const struct result *
     return NULL;
 }
 
-// What is not played now: the same code, or known from an interrupted run.
+// What is known of a result that is not played now: its code is the same, or an interrupted run had
+// it.
 static int known_before(struct mix_part *out, const struct session *s, const struct result *r)
 {
     const struct context_device *device = &s->m->context->devices[r->device];
@@ -368,17 +373,19 @@ static enum duet_wish wish(void *context, const struct duet *d)
 
 // ---- looks in other regimes ----
 //
-// They cost at most a second of a device for each kernel that changed, however many devices share
-// it, and of a series' own time 0.6. Series that are over early are those without an alarm: each
-// has its share of what is left, so that alarms, which are over last, have the rest.
+// Looks take at most one second of a device for each kernel that changed, on all devices together,
+// and
+// at most 0.6 of a series' own time. Series that end early have no alarm. Each gets its share of
+// the
+// remaining time, so that alarms, which end last, get the rest.
 
 static const double look_s_per_kernel = 1, look_part = 0.6, look_first_s = 0.05;
 
-// Regimes that need a device at rest come first, so that one rest serves them.
+// Regimes that need a device at rest come first, so that one rest serves all of them.
 static const enum regime look_order[] = {REGIME_STREAM, REGIME_ISOLATED, REGIME_ACTIVATIONS,
                                          REGIME_DIRTY,  REGIME_WARM,     REGIME_COLD};
 
-// The gate judges it there itself.
+// Whether the gate itself judges it in that regime.
 static bool is_judged_in(const struct task *task, enum regime regime)
 {
     const struct problem there = problem_in(&task->result->problem, regime);
@@ -434,7 +441,7 @@ static void has_looked(void *context, const struct duet *d, enum regime regime, 
         beside_format(d->looks, d->look_count, &place->task->run->arena);
 }
 
-// Kernels that the session compares.
+// The number of kernels that the session compares.
 static double kernel_count(const struct session *s)
 {
     const char *last = "";
@@ -461,7 +468,7 @@ static void fill_verdict(struct verdict *out, const struct duet *d)
     out->log_ratio = gate_series_interval(&d->gate);
 }
 
-// False: something must be run alone, or there was no time for it.
+// Fills in a result. False: something must be run alone, or there was no time for it.
 static bool fill_result(struct session *s, struct task *task, const struct duet *d)
 {
     const struct sample_list none = {0};
@@ -521,7 +528,7 @@ static void place_task(struct duet *d, struct task_place *place, const struct se
                        .owner = place};
 }
 
-// The longest that one of those that are no controls still takes, as far as is known.
+// The longest time that a duet which is no control still takes, as far as is known.
 static double longest_s(const struct duets *duets)
 {
     double most_s = 0;
@@ -533,10 +540,10 @@ static double longest_s(const struct duets *duets)
     return most_s;
 }
 
-// Duets that have played say how long they will still take; a control that would outlast the others
-// ends with them. The time of the duets that have not played is estimated from their size beside
-// these. All alarms share the processes that are still to be started, are confirmed even after the
-// deadline, and are then looked at in other regimes.
+// The seconds that are left. Duets that have played give an estimate of their own; a control that
+// would outlast the others ends with them. For duets that have not played, the time is estimated
+// from their size. All alarms share the processes that must still be started; they are confirmed
+// even after the deadline, and are then looked at in other regimes.
 static double left_s(const struct session *s, const struct duets *duets)
 {
     const double others_s = longest_s(duets);
@@ -589,7 +596,7 @@ static int alone(struct session *s, const struct task *task, enum sample_role ro
     return measure_solo(s->m, task, role, 0, err);
 }
 
-// The base works alone and did not beside the head: that is the head's doing.
+// The base works alone and failed beside the head, so the head is to blame.
 static void blame_head(const struct trouble *t)
 {
     const enum measurement_state seen = t->outcome.state;
@@ -603,8 +610,9 @@ static void blame_head(const struct trouble *t)
     };
 }
 
-// The two have shared an address space and a device's memory: only what fails alone in a fresh
-// process is the base's own fault. That a base cannot do the problem costs nothing to ask.
+// Resolves trouble. Both builds shared an address space and a device's memory, so only a failure
+// alone in a fresh process is the base's own fault. Asking whether a base supports the problem
+// costs nothing.
 static int resolve(struct session *s, const struct trouble *t, struct error *err)
 {
     struct result *r = t->task->result;
@@ -614,7 +622,7 @@ static int resolve(struct session *s, const struct trouble *t, struct error *err
     if (alone(s, t->task, ROLE_BASE, err))
         return -1;
     if (r->base.state != MEASURED_OK)
-        return alone(s, t->task, ROLE_HEAD, err); // whoever seemed to fail beside it
+        return alone(s, t->task, ROLE_HEAD, err); // whichever seemed to fail
     if (t->outcome.role == ROLE_BASE)
         blame_head(t);
     return 0;
@@ -630,7 +638,7 @@ static int resolve_all(struct session *s, struct error *err)
     return 0;
 }
 
-// 0: none.
+// The deadline of a session; 0: none.
 static double deadline_of(const struct session *s)
 {
     const double now_s = monotonic_s();
@@ -644,7 +652,7 @@ static int add_task(struct duets *duets, struct session *s, struct task_place *p
     return pace_size(&place->size, task, s->m->context, err);
 }
 
-// Each self test on every unit: it says what the same code takes there.
+// Adds each self test on every unit, which shows what the same code takes there.
 static int add_all(struct duets *duets, struct session *s, struct task_place *places,
                    struct error *err)
 {
@@ -671,7 +679,7 @@ static int add_all(struct duets *duets, struct session *s, struct task_place *pl
 static int play(struct session *s, struct duets *duets, struct error *err)
 {
     recording_pause(&s->m->recording);
-    measuring_fresh(s->m); // one child on a device at a time
+    measuring_fresh(s->m); // only one child runs on a device at a time
     progress_begin(&s->m->context->progress);
     int status = duets_play(duets, err);
     for (size_t i = 0; i < duets->count; i++) {
@@ -727,7 +735,8 @@ static bool has_work(const struct gate_work *work, const struct context *context
     return false;
 }
 
-// Each device gets its share of the time that is left: the first must not spend it for all.
+// Measures side by side. Each device gets its share of the remaining time, so that the first does
+// not use all of it.
 static int measure_side_by_side(struct measuring *m, const struct gate_work *work,
                                 struct error *err)
 {
@@ -757,11 +766,12 @@ static int save_compared(void *measuring, const struct task *task, struct error 
     return save(task, context, err);
 }
 
-// Enough to see that it works; how long it takes is not asked, and slow kernels take seconds.
+// Enough samples to see that a kernel works. Its time does not matter here, and slow kernels take
+// seconds.
 enum { LOOK_SAMPLES = 3 };
 
-// What no run ever launched may be wrong: before it is called the same it is launched once. That
-// takes none of the time that the pairs have.
+// Launches once a kernel that no run has ever launched, before it is called the same, because it
+// may be wrong. That takes no time from the pairs.
 static int check_first(const struct task *task, struct measuring *measuring, struct error *err)
 {
     const double begun_s = monotonic_s();
@@ -774,8 +784,8 @@ static int check_first(const struct task *task, struct measuring *measuring, str
     return 0;
 }
 
-// The same code on both sides: what is known of it, or *first: it wants a first look. A comparison
-// looks at nothing, for it says nothing of a commit alone.
+// Fills in a task with the same code on both sides from what is known. *first: it needs a first
+// look. A comparison needs none, because it says nothing about a commit alone.
 static int gate_same(bool *first, const struct task *task, struct context *context,
                      struct error *err)
 {
@@ -788,13 +798,13 @@ static int gate_same(bool *first, const struct task *task, struct context *conte
     return 0;
 }
 
-// What a gate's tasks want when all have been looked through.
+// The tasks of a gate, sorted by what they need.
 struct sorted {
-    struct task **paired, **first; // pairs; a first look
+    struct task **paired, **first; // tasks that need pairs, and tasks that need a first look
     size_t paired_count, first_count;
 };
 
-// What there is no pair to measure of: nothing here, the same code, or no base.
+// Settles a task without pairs: it is not here, its code is the same, or there is no base.
 static int gate_unpaired(struct sorted *out, struct task *task, struct measuring *measuring,
                          struct error *err)
 {
@@ -812,8 +822,8 @@ static int gate_unpaired(struct sorted *out, struct task *task, struct measuring
     return status ? -1 : first ? 0 : save(task, context, err);
 }
 
-// *known: one side's code is known to crash or hang, so that there is nothing to compare; the other
-// side is measured alone, for a head is to blame only where the base works.
+// *known: the code of one side is known to crash or hang, so nothing can be compared. The other
+// side is measured alone, because a head is to blame only if the base works.
 static int gate_failing(bool *known, const struct task *task, struct measuring *measuring,
                         struct error *err)
 {
@@ -831,8 +841,9 @@ static int gate_failing(bool *known, const struct task *task, struct measuring *
     return save(task, measuring->context, err);
 }
 
-// A library of several kernels is another one when any of them changed. Where the records, which
-// are all that is timed, run the same code alike, the series' kernel is the same on both sides.
+// Finds kernels that did not change in a library that did. A library of several kernels differs
+// when any of them changed. If the records, which are all that is timed, run the same code in the
+// same way, the series' kernel is the same on both sides.
 static void take_same(struct task *task)
 {
     struct built_kernel *head = arena_copy(&task->run->arena, task->head, sizeof(*head));
@@ -861,8 +872,8 @@ static int find_same_launches(bool *same, struct task *task, struct measuring *m
     return 0;
 }
 
-// The same where libraries are timed, or nothing is. A library's host code chooses its launches,
-// and is trusted there.
+// Finds the same where libraries are timed, or nothing is. A library's host code chooses its
+// launches; it is trusted there.
 static int find_same_away(struct task *task, struct measuring *measuring, struct error *err)
 {
     bool same = false;
@@ -877,8 +888,8 @@ static int find_same_away(struct task *task, struct measuring *measuring, struct
     return 0;
 }
 
-// Pairs want both sides to be timed as the policy wants it; where it trusts device code alone, a
-// kernel that cannot be recorded is not measured, and its result says why.
+// Checks that both sides can be timed as the policy wants. If it trusts only device code, a kernel
+// that cannot be recorded is not measured, and its result says why.
 static int gate_recorded(struct sorted *out, struct task *task, struct measuring *measuring,
                          struct error *err)
 {
@@ -901,7 +912,7 @@ static int gate_recorded(struct sorted *out, struct task *task, struct measuring
     return save(task, measuring->context, err);
 }
 
-// What needs neither pairs nor a first look is done here.
+// Settles a task that needs neither pairs nor a first look.
 static int gate_task(struct sorted *out, struct task *task, struct measuring *measuring,
                      struct error *err)
 {
@@ -919,7 +930,7 @@ static int gate_task(struct sorted *out, struct task *task, struct measuring *me
     return failing ? 0 : gate_recorded(out, task, measuring, err);
 }
 
-// The next one of another library.
+// The next task that belongs to another library.
 static const struct task *next_library(struct task *const *tasks, size_t count, size_t at)
 {
     const struct task *now = tasks[at];
@@ -962,12 +973,12 @@ static int gate_others(struct task **paired, size_t *count, const struct task_li
 
 // The run's test of itself.
 struct self_selection {
-    struct task **order; // of candidates
+    struct task **order; // candidates
     size_t count;
     struct task **tasks;
-    struct verdict *verdicts; // of those
-    size_t wanted, turn;      // candidates seen
-    size_t tested;            // of those wanted
+    struct verdict *verdicts; // their verdicts
+    size_t wanted, turn;      // turn: number of candidates that were tried
+    size_t tested;            // how many of the wanted ones were tested
 };
 
 static int choose_self(struct gate_work *work, struct self_selection *s,
@@ -1038,8 +1049,8 @@ int gate_measure(struct gate_self *out, struct run *run, const struct task_list 
     return 0;
 }
 
-// Series of one kernel and problem come after each other, whichever comparison they are of: those
-// that are open at once share libraries and references then.
+// Sorts series of one kernel and problem together, from whichever comparison they are, so that
+// series that are open at the same time share libraries and references.
 static int by_series(const void *left, const void *right)
 {
     const struct task *a = *(const struct task *const *)left;

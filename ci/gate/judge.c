@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Gives every result of a run its prediction, its history, its verdict, its cause and its sentence.
-// Whether a time changed is decided elsewhere (model/gate).
+// model/gate decides whether a time changed.
 #include "ci/gate/judge.h"
 
 #include "ci/gate/explain.h"
@@ -23,9 +23,10 @@
 
 // ---- predictions ----
 //
-// Finds the policy's model and its biases, and asks it about every result of a run.
+// Finds the policy's model and its biases, and predicts every result of a run.
 
-// The policy's model with the biases fitted to it (none: an empty table, to be freed all the same).
+// Finds the policy's model and the biases fitted to it (if there are none, an empty table, which
+// must also be freed).
 static const struct model *find_model(struct bias_table *biases, const struct context *context,
                                       struct error *err)
 {
@@ -89,11 +90,11 @@ int predicting_fill(struct run *run, const struct task_list *tasks, const struct
 
 // ---- next steps ----
 //
-// The seconds that would have been enough: all series share the time of a gate, so what is missing
-// is counted over all that it ended, in seconds of the device, and the time of the gate grows as
-// the device's does. A series that had no time at all counts as one that had its share.
+// Computes which gate.seconds would have been enough. All series share the time of a gate, so the
+// missing time is summed over all series that it ended, in seconds of the device; the time of the
+// gate grows in proportion. A series that got no time counts as one that had its share.
 
-// Device seconds of a pair of this series.
+// Device seconds that a pair of this series takes.
 static double pair_s(const struct verdict *v)
 {
     return v->gpu_s / fmax(1, v->pairs);
@@ -109,7 +110,7 @@ static double round_up(double value, double step)
     return step * ceil(value / step);
 }
 
-// gate.seconds that would decide all that the time ended; 0: it ended nothing.
+// The gate.seconds that would decide all series that the time ended; 0: it ended none.
 static double enough_seconds(const struct run *run, const struct policy *policy)
 {
     double spent_s = 0, missing_s = 0;
@@ -129,8 +130,7 @@ static double enough_seconds(const struct run *run, const struct policy *policy)
     return round_up(policy->gate.seconds * (1 + missing_s / spent_s), 10);
 }
 
-// What a series needs that the time of the gate did not reach; 0 seconds: nothing was measured that
-// could tell.
+// What a series without any time needs; 0 seconds: nothing was measured that could tell.
 static const char *no_time(uint32_t now_s, double seconds, struct arena *arena)
 {
     return seconds > 0 ? arena_printf(arena, "set gate.seconds = %.0f (now %u)", seconds, now_s)
@@ -146,7 +146,8 @@ static const char *next_step(const struct verdict *v, const struct policy_kernel
                             "about %u more pairs would decide it: set gate.seconds = %.0f (now %u)",
                             v->more_pairs, seconds, gate->seconds);
     case LIMIT_PAIRS: {
-        // What is missing is a guess: less than a quarter more would often say the same again.
+        // The number of missing pairs is an estimate; with less than a quarter more, the result
+        // would often be the same.
         const double more = fmax(0.25, v->more_pairs / fmax(1, v->pairs));
         const char *whose =
             rule->max_pairs ? arena_printf(arena, "kernel.%s.", rule->pattern) : "gate.";
@@ -197,8 +198,7 @@ void say_next_steps(struct run *run, const struct task_list *tasks, const struct
 
 // ---- all series of a gate ----
 //
-// e-BH over every series of a run that was tested; kernels first. The rule is
-// model/gate/gate_release.c's.
+// e-BH over every tested series of a run, kernels first. The rule is in model/gate/gate_release.c.
 
 static void take_back(struct run *run, struct result *r)
 {
@@ -263,8 +263,8 @@ static struct history history_of(const struct stored_points *stored, struct aren
     return history;
 }
 
-// Finds the series' points before this run. They end with the code of the commit's first parent,
-// also where the commit itself was measured before.
+// Finds the series' points before this run. The last one has the code of the commit's first parent,
+// also if the commit itself was measured before.
 static int history_find_of(struct stored_points *out, struct run *run, const struct result *r,
                            struct context *context, struct error *err)
 {
@@ -313,7 +313,7 @@ static const char *against_model(struct run *run, const struct result *r)
         arena_printf(&run->arena, "; %.2f x the time model %s%s predicts", ratio, p->model, bias);
     if (!(wide > 0))
         return said;
-    // Of 100 correct kernels 95 lie within.
+    // The band contains 95 of 100 correct kernels.
     return arena_printf(&run->arena, "%s, %s its band of %.2f to %.2f", said,
                         fabs(log(ratio)) <= wide ? "within" : "OUTSIDE", exp(-wide), exp(wide));
 }
@@ -323,7 +323,7 @@ static struct verdict without_ratio(enum verdict_kind kind, enum cause cause)
     return (struct verdict){.kind = kind, .cause = cause, .log_ratio = interval_unknown};
 }
 
-// The head's time, as a text.
+// The head's time as text.
 static const char *time_of(struct run *run, const struct result *r)
 {
     char text[NUMBER_TEXT];
@@ -340,7 +340,7 @@ static void is_new(struct run *run, struct result *r, const char *words)
         arena_printf(&run->arena, "%s %s%s%s", name_of(run, r), words, time, against_model(run, r));
 }
 
-// A verdict that needs no times, from the one table of those.
+// Gives a verdict that needs no times, from the table of such verdicts.
 static void stand(struct run *run, const struct task *task, const struct standing *standing,
                   const struct standing_input *input)
 {
@@ -349,7 +349,7 @@ static void stand(struct run *run, const struct task *task, const struct standin
     const char *words = standing->kind == VERDICT_SAME && run_names_toolchain(run)
                             ? "is the same bytes by both toolchains: not measured"
                             : standing_words(standing, input, device, &run->arena);
-    // One line of the detail is enough for the sentence; the rest is in the report.
+    // The sentence has one line of the detail; the report has the rest.
     const char *detail = standing->kind == VERDICT_BROKEN ? r->head.detail : NULL;
     const size_t length = detail ? strcspn(detail, "\n") : 0;
     if (standing->kind == VERDICT_NEW) {
@@ -358,14 +358,14 @@ static void stand(struct run *run, const struct task *task, const struct standin
     }
     r->verdict = without_ratio(standing->kind, standing->cause);
     if (standing->kind == VERDICT_SAME)
-        r->verdict.log_ratio = (struct interval){0}; // by identity
+        r->verdict.log_ratio = (struct interval){0}; // exact, because the code is the same
     r->verdict.sentence =
         arena_printf(&run->arena, "%s %s%s%.*s", name_of(run, r), words, length ? ": " : "",
                      (int)(length < 300 ? length : 300), detail ? detail : "");
 }
 
-// Names the judge of each verdict. A judge that computed one has signed it already; a verdict that
-// needs no computing is signed by this program.
+// Names the judge of each verdict. A judge that computed one has named itself already; this program
+// names itself for a verdict that needs no computing.
 static void sign(struct run *run)
 {
     for (size_t i = 0; i < run->count; i++) {
@@ -379,7 +379,7 @@ static void sign(struct run *run)
 
 // ---- the gate ----
 
-// Pairs that a hard limit held back, and so did not count.
+// The number of pairs that ran under a hard limit and did not count.
 static size_t limited_pairs(const struct result *r)
 {
     size_t limited = 0;
@@ -411,8 +411,8 @@ static int judge_pairs(struct run *run, const struct task *task, struct context 
     return 0;
 }
 
-// What other regimes say of a change stands behind its sentence; where one says the opposite, in
-// front of its size.
+// Adds what other regimes show of a change: after its sentence, or before its size if one shows the
+// opposite.
 static void say_beside(struct run *run, struct result *r)
 {
     struct beside looks[REGIMES], opposed;
@@ -436,8 +436,8 @@ static bool same_code(const struct result *r)
     return r->base_code[0] && strcmp(r->base_code, r->head_code) == 0;
 }
 
-// A kernel that cannot be recorded, where the policy trusts device code alone. If the base's can,
-// the head took that away.
+// Gives the verdict of a kernel that cannot be recorded, where the policy trusts only device code.
+// If the base's kernel can be recorded, the head is to blame.
 static void refused(struct run *run, const struct task *task)
 {
     struct result *r = task->result;
@@ -448,9 +448,9 @@ static void refused(struct run *run, const struct task *task)
                                        by_head ? "; the base's can be" : "");
 }
 
-// Whether a kernel that fails in base and head alike must be told as broken. It must where no run
-// ever found it right, for no gate may pass such a kernel in silence. It must also where base and
-// head are one commit: whoever asks for that gate asks whether the commit works.
+// Whether a kernel that fails in base and head alike must be reported as broken. It must if no run
+// ever found it correct, because no gate may silently pass such a kernel. It must also if base and
+// head are one commit, because that gate asks whether the commit works.
 static int find_unproven(bool *out, const struct run *run, const struct result *r,
                          struct context *context, struct error *err)
 {
@@ -486,7 +486,7 @@ static int judge_one(struct run *run, const struct task *task, struct context *c
     return 0;
 }
 
-// Kernel, environment or placement, by the code ids and what the A/A series did.
+// Finds the causes (kernel, environment or placement) from the code ids and the A/A series.
 static void find_causes(struct run *run, const struct verdict *self, size_t self_count)
 {
     struct interval *controls = xcalloc(self_count, sizeof(*controls));
@@ -540,8 +540,9 @@ static void sentence_of_drift(struct run *run, struct result *r, bool alone)
         alone ? "; nothing confirmed it side by side" : "", against_model(run, r));
 }
 
-// A kernel is to blame only for what its own code changed: same code, same kernel. What a link had
-// to confirm and none did is open: other work on the machine does it too.
+// Judges a plain run's series. A kernel is only to blame if its own code changed. A change that a
+// link had to confirm, and that none did, is open, because other work on the machine can cause it,
+// too.
 static void judge_drift(struct run *run, const struct task *task, const struct context *context)
 {
     const struct drift_policy policy = drift_policy_default(task->device->policy->kind);
@@ -562,7 +563,8 @@ static void judge_drift(struct run *run, const struct task *task, const struct c
         accepting_slower(run, r, &before, context);
 }
 
-// The gate's rule judged the two codes side by side. The interval knows how such links close.
+// Takes the verdict of the link between the two codes. The interval allows for how well such links
+// close.
 static int judge_link(struct run *run, const struct task *task, const struct link *link,
                       struct context *context, struct error *err)
 {
@@ -593,8 +595,8 @@ static int judge_link(struct run *run, const struct task *task, const struct lin
     return 0;
 }
 
-// What is known of its code is news to its line: a branch measured what a merge, a squash or a
-// rebase brings.
+// Whether what is known of a code is new for its line: a branch measured the code that a merge, a
+// squash or a rebase brings.
 static bool is_news(const struct run *run, const struct result *r, const struct context *context)
 {
     return linking_alarms(run, r, context) ||
@@ -602,8 +604,8 @@ static bool is_news(const struct run *run, const struct result *r, const struct 
             strcmp(r->history.newest_code, r->head_code) != 0);
 }
 
-// The last link of a result of a plain run: its code beside the one before it, or beside the one of
-// its history where that has to be confirmed. Lives in the arena.
+// Finds the last link of a plain run's result: between its code and the one before it, or between
+// its code and the one of its history if that must be confirmed. Lives in the arena.
 static int last_link(struct link *out, bool *found, const struct run *run, const struct result *r,
                      struct context *context, struct arena *arena, struct error *err)
 {

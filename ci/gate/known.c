@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a commit is measured already, from the store alone: nothing is built for it.
+// Finds out from the store whether a commit has been measured; nothing is built for that.
 #include "ci/gate/task_list.h"
 
 #include "model/history/event.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The problems of the set that --problem leaves in, each once for each of its regimes.
+// The problems of the set that --problem selects, each once for each of its regimes.
 static size_t wanted_problems(struct problem *out, const struct context *context, const char *kind,
                               const struct policy_kernel *rule, const struct policy_set *set)
 {
@@ -47,12 +47,13 @@ static int device_measured(bool *measured, struct context *context, const struct
         free(problems);
         if (status)
             return -1;
-        *measured &= set->count > 0; // of a capture that names no problem only a build tells
+        *measured &= set->count > 0; // the problem of a capture that names none is only known after
+                                     // a build
     }
     return 0;
 }
 
-// Any of its units will do. NULL in *rule: the policy has no such kernel there.
+// Whether any unit has measured a kernel. NULL in *rule: the policy has no such kernel there.
 static int units_measured(bool *measured, const struct policy_kernel **rule,
                           struct context *context, const struct to_build *head,
                           const struct policy_device *policy, const char *kernel, bool any_driver,
@@ -69,9 +70,9 @@ static int units_measured(bool *measured, const struct policy_kernel **rule,
     return 0;
 }
 
-// Every series of one kernel is stored for this commit. The record of a build does not say which
-// kind of device a kernel is for: those of a kind of which one has it all have to have it, as far
-// as they are here.
+// Whether every series of one kernel is stored for this commit. The record of a build does not tell
+// for which kind of device a kernel is. So if one device of a kind has all of its series, all
+// devices of that kind must have them, as far as they are here.
 static int kernel_measured(bool *measured, struct context *context, const struct to_build *head,
                            const char *kernel, bool any_driver, struct error *err)
 {
@@ -98,7 +99,7 @@ static int kernel_measured(bool *measured, struct context *context, const struct
     return status;
 }
 
-// --problem leaves in one that the policy has, in whichever regime.
+// Whether --problem selects a problem of the policy, in any regime.
 static bool selects_problem(const struct context *context)
 {
     const struct policy *policy = &context->policy;
@@ -115,8 +116,9 @@ static bool selects_problem(const struct context *context)
     return false;
 }
 
-// That a commit does not build is known of the build that would be made now: of another command, or
-// by another compiler, nothing is. Who asked no compiler, as status, does not know it.
+// Whether the commit is known not to build by the build that would be made now. Nothing is known
+// for another command or compiler. A caller that has not asked the compiler for its version, such
+// as status, does not know.
 static int still_unbuildable(bool *known, struct context *context, const struct to_build *head,
                              const struct build_record *record, struct error *err)
 {
@@ -128,7 +130,8 @@ static int still_unbuildable(bool *known, struct context *context, const struct 
     return 0;
 }
 
-// `selected`: --kernel and --problem leave something of it to be measured, or it has no kernels.
+// Whether the commit is known. `selected`: --kernel and --problem select something of it, or it has
+// no kernels.
 static int find_known(bool *known, bool *selected, struct context *context,
                       const struct to_build *head, bool any_driver, struct error *err)
 {

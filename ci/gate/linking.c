@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which links a new code gets: with the code before it, and with its marks, so that errors of many
-// short links do not add up (model/history/levels.c): the codes 8 and 64 before it, and the code of
-// the commit from which on the epochs file of the run's head accepts the series.
+// Decides which links a new code gets. They are with the code before it, and with marks, so that
+// the
+// errors of many short links do not add up (model/history/levels.c). Marks are the codes 8 and 64
+// before it, and the code of the commit from which on the epochs file of the run's head accepts the
+// series.
 //
-// Where the policy says nothing, codes of a host get none of these. But what times alone call
-// slower or faster is paired with the code that they were held against, for a busy machine does
-// that too: an alarm is confirmed side by side. Such a link is no step of the history, as a gate's
-// is none.
+// If the policy says nothing, codes of a host get none of these. But if times alone call a code
+// slower or faster, it is compared by pairs with the code that it was compared with, because a busy
+// machine may be the reason: an alarm needs pairs to confirm it. Such a link is no step of the
+// history, just as a gate's link is none.
 //
-// The code before is looked for along first parents, among commits whose build the store knows: a
-// commit that was never measured is passed over, and so is a code that did not work in this series.
+// The code before is looked for along first parents, among commits whose build the store knows. A
+// commit that was never measured is skipped, and so is a code that did not work in this series.
 #include "ci/gate/linking.h"
 
 #include "baselines/epoch.h"
@@ -27,32 +29,32 @@
 
 // ==== what a line of first parents has ====
 //
-// The line is kept from one commit to the next: a backfill goes up it. Builds of its commits are
-// looked up when they are asked for.
+// The line is kept from one commit to the next, because a backfill walks along it. Builds of its
+// commits are looked up when they are needed.
 
 enum {
-    LINE_MOST = 4096,   // commits that a line is followed back
-    BUILDS_MOST = 1024, // and those of which builds are looked up
-    POINTS_MOST = 4096  // points that are read where the newest do not say it
+    LINE_MOST = 4096,   // how many commits back a line is followed
+    BUILDS_MOST = 1024, // for how many of them builds are looked up
+    POINTS_MOST = 4096  // how many points are read if the newest ones do not suffice
 };
 
 struct line_commit {
     struct commit commit;
     struct build_record build;
-    bool asked, found; // whether it was looked up, and is known
+    bool asked, found; // whether the build was looked up, and whether it is known
 };
 
 struct line {
-    struct line_commit *items; // oldest first; the last is the head
+    struct line_commit *items; // oldest first; the last one is the head
     size_t count;
     struct id_index names;
-    const char *recipe; // of the builds
-    bool whole;         // the first is a root
+    const char *recipe; // the recipe of the builds
+    bool whole;         // the first one is a root
 };
 
 // ---- the commits ----
 
-// The line of `head`, on from that of the last one where it goes on from there.
+// The line of `head`. If it continues the last line that was made, that one is extended.
 static const struct line *line_of(struct context *context, const struct commit *head,
                                   const char *recipe)
 {
@@ -90,7 +92,7 @@ static const struct line *line_of(struct context *context, const struct commit *
     return context->line;
 }
 
-// The kernel's code at a commit of the line; NULL: not known.
+// Finds the kernel's code at a commit of the line; NULL: not known.
 static int code_at(const char **out, const struct line *l, size_t at, const char *kernel,
                    struct context *context, struct error *err)
 {
@@ -109,12 +111,12 @@ static int code_at(const char **out, const struct line *l, size_t at, const char
 
 // ---- the points ----
 
-// A point with where it counts: a commit of the line; SIZE_MAX: nowhere.
+// A point and the commit of the line at which it counts; SIZE_MAX: at none.
 struct placed {
     struct stored_point point;
     const char *code; // "" unknown
     size_t place, order;
-    bool own; // it was measured there
+    bool own; // it was measured at that commit
 };
 
 struct past {
@@ -125,8 +127,8 @@ struct past {
     struct context *context;
     struct placed *items;
     size_t count;
-    const char *code; // the one before; NULL: none is known
-    size_t before;    // where it is
+    const char *code; // the code before; NULL: not known
+    size_t before;    // its place in the line
 };
 
 static bool measured(const struct past *p, const char *code)
@@ -137,7 +139,7 @@ static bool measured(const struct past *p, const char *code)
     return found;
 }
 
-// The code of the newest point that was measured at a commit; NULL: none was.
+// The code of the newest point that was measured at a commit; NULL: there is none.
 static const char *own_code_at(const struct past *p, size_t at)
 {
     for (size_t i = p->count; i-- > 0;) {
@@ -147,7 +149,7 @@ static const char *own_code_at(const struct past *p, size_t at)
     return NULL;
 }
 
-// The nearest commit before the head whose code has a time, wherever that was measured.
+// Finds the nearest commit before the head whose code has a time, wherever that was measured.
 static int find_before(struct past *p, struct error *err)
 {
     p->code = NULL;
@@ -164,7 +166,7 @@ static int find_before(struct past *p, struct error *err)
     return 0;
 }
 
-// Where points of other branches count: at the nearest commit before the head that has their code.
+// Assigns points of other branches to the nearest commit before the head that has their code.
 static int adopt(struct past *p, struct error *err)
 {
     for (size_t at = p->line->count - 1, n = 0; at-- > 0 && n < BUILDS_MOST; n++) {
@@ -184,7 +186,8 @@ static int adopt(struct past *p, struct error *err)
     return 0;
 }
 
-// The code before may have come back, and was not measured there: its times of before count.
+// The code before may be one that came back and was not measured there; then its earlier times
+// count.
 static void bring_back(struct past *p)
 {
     bool there = !p->code;
@@ -196,7 +199,7 @@ static void bring_back(struct past *p)
     }
 }
 
-// For commits older than the known part of the line, the date says which came first.
+// For commits older than the known part of the line, dates decide which came first.
 static size_t place_by_date(const struct past *p, const struct stored_point *point)
 {
     const struct commit *first = &p->line->items[0].commit;
@@ -228,7 +231,7 @@ static int take(struct past *p, const struct stored_points *stored, struct error
     return 0;
 }
 
-// The repository knows one of their commits: it is no import.
+// Whether the repository knows a commit of these points, so that they were not imported.
 static bool is_ours(const struct past *p)
 {
     bool ours = false;
@@ -242,8 +245,8 @@ static bool is_ours(const struct past *p)
     return ours;
 }
 
-// Keeps the points that count, in their order. The head's own points count only where the code
-// before it is its own, too, or is not known.
+// Keeps the points that count, in their order. Points of the head itself count only if the code
+// before it is the same, or is not known.
 static void settle(struct line_past *out, struct past *p, size_t limit)
 {
     const size_t head = p->line->count - 1;
@@ -279,7 +282,7 @@ static int read_points(struct stored_points *out, const struct past *p, const ch
     return store_points(out, p->context->store, p->series, &query, &p->run->arena, err);
 }
 
-// Some are of no commit of the line.
+// Whether some points belong to no commit of the line.
 static bool strays(const struct past *p)
 {
     bool any = false;
@@ -315,10 +318,11 @@ int line_past(struct line_past *out, struct run *run, const struct result *r,
         return -1;
     const bool ours = is_ours(&p);
     for (size_t i = 0; !ours && i < p.count; i++)
-        p.items[i].place = 0; // in the order of dates
+        p.items[i].place = 0; // they are in the order of dates
     if (ours && find_before(&p, err))
         return -1;
-    // Dates hide some of them: a branch measured later what the line has, or measured very much.
+    // Sorted by date, some points may be missing: a branch measured later the code that the line
+    // has, or measured very much.
     if (ours && (!p.code || strays(&p))) {
         if (read_points(&stored, &p, NULL, POINTS_MOST, err) || take(&p, &stored, err) ||
             find_before(&p, err) || adopt(&p, err))
@@ -333,7 +337,7 @@ int line_past(struct line_past *out, struct run *run, const struct result *r,
 //
 // Finds the epochs that came with a change, and the verdicts that they cover.
 
-// The epochs file as it stands in a commit; a commit without one has none. In the arena.
+// Reads the epochs file of a commit into the arena; a commit without one has none.
 static int accepting_epochs(struct epoch_list *out, const struct context *context,
                             const char *commit, struct arena *arena, struct error *err)
 {
@@ -353,7 +357,7 @@ static int accepting_epochs(struct epoch_list *out, const struct context *contex
     return status;
 }
 
-// The commits that the head has and the base has not.
+// Lists the commits that the head has and the base has not.
 static int read_commits(struct commit_list *out, const struct context *context,
                         const struct commit *base, const struct commit *head, struct arena *arena,
                         struct error *err)
@@ -363,7 +367,8 @@ static int read_commits(struct commit_list *out, const struct context *context,
     return repository_select(out, context->repository, &selection, arena, err);
 }
 
-// Compares whole ids: anybody can make a commit with the same first digits in seconds.
+// Whether an epoch names one of these commits. Whole ids are compared, because anybody can make a
+// commit with the same first digits in seconds.
 static bool names_one(const struct epoch *e, const struct commit_list *commits)
 {
     for (size_t i = 0; i < commits->count; i++) {
@@ -376,7 +381,8 @@ static bool names_one(const struct epoch *e, const struct commit_list *commits)
 int accepting_read(struct epoch_list *out, const struct context *context, const struct commit *base,
                    const struct commit *head, struct arena *arena, struct error *err)
 {
-    // A stranger's own line accepts nothing, nor does one in a base that is a stranger's too.
+    // An epoch that a stranger wrote accepts nothing, neither in the head nor in a base that is a
+    // stranger's, too.
     const bool strangers = context_strangers(context, head->id);
     const bool by_base = context->policy.gate.accept_base || strangers;
     struct epoch_list before = {0}, now = {0};
@@ -427,8 +433,7 @@ static const char *name_of(struct run *run, const struct result *r)
     return arena_printf(&run->arena, "%s %s ", r->kernel, problem);
 }
 
-// Makes the sentence of an accepted result: first what is accepted and by whom, then what the
-// verdict was.
+// Makes the sentence of an accepted result: what is accepted and by whom, then the verdict before.
 static void accept(struct run *run, struct result *r, const struct epoch *e)
 {
     const char *name = name_of(run, r), *was = r->verdict.sentence;
@@ -452,7 +457,7 @@ static void accept_removal(struct run *run, struct result *r)
         &run->arena, "%swas removed, as the policy allows (gate.removed)", name_of(run, r));
 }
 
-// The file grows at its end: the last that covers the series counts.
+// Accepts a series if an epoch covers it. The file grows at its end, so the last such epoch counts.
 static void accept_covered(struct run *run, struct result *r, const struct epoch_list *epochs)
 {
     for (size_t i = epochs->count; i > 0; i--) {
@@ -489,16 +494,18 @@ void accepting_slower(struct run *run, struct result *r, const struct commit *ba
 
 // ==== links ====
 
-// A history is looked through so far. More codes than the farthest mark seldom take so many.
+// How far back a history is looked through. More codes than the farthest mark rarely take more
+// commits.
 enum { COMMITS_MOST = 1024 };
 static const uint32_t marks[] = {1, 8, 64};
 
-struct walker { // one series on its way back
+struct walker { // one series, followed back
     const struct result *result;
-    char code[OBJECT_ID_TEXT]; // the one seen last
-    uint32_t back;             // codes so far
-    const struct epoch *epoch; // whose commit has not been passed yet; NULL: none
-    bool passed;               // it was just now: the next code is the accepted one
+    char code[OBJECT_ID_TEXT]; // the code that was seen last
+    uint32_t back;             // number of codes so far
+    const struct epoch *epoch; // the epoch whose commit has not been passed yet; NULL: none
+    bool passed;               // the commit was passed just now, so the next code is the accepted
+                               // one
     bool over;
 };
 
@@ -520,7 +527,7 @@ static struct series series_of(const struct result *r, const struct context *con
     return (struct series){r->kernel, &r->problem, context->devices[r->device].unit.uuid};
 }
 
-// This code worked in this series.
+// Whether this code worked in this series.
 static int works(bool *out, const struct walker *w, const char *code, struct context *context,
                  struct error *err)
 {
@@ -535,15 +542,17 @@ static int works(bool *out, const struct walker *w, const char *code, struct con
     return status;
 }
 
-// A gate or a bisection of the same two codes is no step of the history, which needs its own; one
-// with a mark is no comparison of neighbours. For an alarm any will do.
+// Whether a link counts. A link of the same two codes from a gate or a bisection is no step of the
+// history, which needs a link of its own; and a link with a mark does not compare neighbours. For
+// an alarm any link counts.
 static bool counts(const struct link *link, const struct walker *w)
 {
     return w->back == 0 || (w->back == 1 ? link->back == 1 : link->back > 0);
 }
 
-// Codes are what was compared, whichever commits had them then: an amended message, a rebase and a
-// merge bring the same two. Of an earlier commit of the same line it was another change.
+// Whether the two codes are linked. Codes are compared, not commits: an amended message, a rebase
+// and a merge bring the same two codes. A link made at an earlier commit of the same line was
+// another change.
 static int linked(bool *out, const struct walker *w, const char *code, const struct run *run,
                   struct context *context, struct error *err)
 {
@@ -583,19 +592,19 @@ static void add(struct linking *l, struct run *run, const struct commit *base,
                                                      &r->problem, w->back, use};
 }
 
-// The newest commit is what a run is judged by: it has whole gates.
+// A run is judged by its newest commit, which therefore gets whole gates.
 static enum gate_use use_of_change(const struct linking *l)
 {
     return l->within ? GATE_FOR_CHANGE : GATE_FOR_VERDICT;
 }
 
-// One code further back: whether it works, and is not the head's own.
+// Follows a series one code back. *out: that code works, and is not the head's own.
 static int follow(bool *out, struct walker *w, const char *code, struct context *context,
                   struct error *err)
 {
     if (works(out, w, code, context, err))
         return -1;
-    w->over = *out && strcmp(code, w->code) == 0; // the head's: it is no new one
+    w->over = *out && strcmp(code, w->code) == 0; // it is the head's code, and so no new one
     *out &= !w->over;
     if (*out) {
         text_copy(w->code, sizeof(w->code), code);
@@ -613,7 +622,7 @@ static bool is_mark(uint32_t back)
     return false;
 }
 
-// One commit further back, of which the store knows the build.
+// Goes one commit back, to one whose build the store knows.
 static int step(struct linking *l, struct walker *w, struct run *run, const struct commit *base,
                 const struct build_record *build, struct context *context, struct error *err)
 {
@@ -642,7 +651,8 @@ static int step(struct linking *l, struct walker *w, struct run *run, const stru
     return 0;
 }
 
-// The code at the accepted commit is that of the first commit at or before it whose build is known.
+// Passes a commit. The code at the accepted commit is that of the first commit at or before it
+// whose build is known.
 static void pass(struct walker *w, const struct commit *at)
 {
     if (!w->epoch || strncmp(at->id, w->epoch->commit, strlen(w->epoch->commit)) != 0)
@@ -678,7 +688,7 @@ bool linking_confirms(const struct run *run, const struct result *r, const struc
     return silent && !device->away && !r->control && !run_names_toolchain(run);
 }
 
-// Also of code whose time is known from before: a slow change may come back after its revert.
+// This also covers code with an earlier time: a slow change may come back after its revert.
 bool linking_alarms(const struct run *run, const struct result *r, const struct context *context)
 {
     const struct drift_policy policy =
@@ -691,7 +701,8 @@ bool linking_alarms(const struct run *run, const struct result *r, const struct 
     return v.kind == VERDICT_SLOWER || v.kind == VERDICT_FASTER;
 }
 
-// Commits that are gone from the repository cannot be built, and confirm nothing.
+// Plans links for alarms. Commits that are gone from the repository cannot be built, and confirm
+// nothing.
 static int plan_alarms(struct linking *l, struct run *run, struct context *context,
                        struct error *err)
 {
@@ -729,7 +740,7 @@ int linking_plan(struct linking *out, struct run *run, bool within, struct conte
     size_t left = count;
     for (size_t n = 0; left && n < COMMITS_MOST && at.parent[0]; n++) {
         struct build_record build;
-        struct error edge; // of a shallow clone: there the history begins
+        struct error edge; // of a shallow clone, where the history begins
         bool found = false;
         if (repository_parent(&at, context->repository, &at, &run->arena, &edge))
             break;
@@ -751,7 +762,8 @@ int linking_plan(struct linking *out, struct run *run, bool within, struct conte
     return 0;
 }
 
-// What can be a link: two codes that were paired. What the change itself accepts was judged too.
+// Whether a result can be a link: two codes were compared by pairs. A verdict that the change
+// itself accepts counts, too.
 static bool judged(const struct result *r)
 {
     return r->verdict.pairs && r->base.state == MEASURED_OK && r->head.state == MEASURED_OK &&
@@ -765,7 +777,7 @@ static enum verdict_kind kind_of(const struct verdict *v)
                                        : VERDICT_UNDECIDED;
 }
 
-// Codes that a series of a comparison is apart.
+// The number of codes between the two sides of a series.
 static uint32_t back_of(const struct commit_comparison *what, const struct result *r,
                         const struct device *device)
 {

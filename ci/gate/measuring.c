@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measures one side of a task alone, with a bench child that is kept while tasks share a device,
-// and what goes before: how long it takes, the records that are timed, the numbers of the gate's
-// rule. A kernel that fails is a result; only a lost device or a full disk is an error.
+// Measures one side of a task alone, with a bench child that is kept while tasks share a device.
+// Also has what comes before: estimating how long it takes, making the records that are timed, and
+// the numbers of the gate's rule. A kernel that fails is a result; only a lost device or a full
+// disk is an error.
 #include "ci/gate/measuring.h"
 
 #include "ci/gate/task_list.h"
@@ -24,7 +25,7 @@
 
 // ---- how long the rest takes ----
 //
-// Expected times, by least squares over sums that are kept.
+// Expected times, by least squares over running sums.
 
 void pace_add(struct pace *pace, double size, double seconds)
 {
@@ -42,7 +43,7 @@ double pace_expect(const struct pace *p, double size)
     const double mean = p->seconds / p->count, middle = p->size / p->count;
     const double spread = p->size2 - p->size * middle;
     double slope = (p->product - p->seconds * middle) / spread, fixed = mean - slope * middle;
-    // Sizes that are all alike: a longer one is taken to be longer, a shorter one as long.
+    // If all sizes are alike, a larger one is expected to take longer, and a smaller one as long.
     if (!(spread > 1e-9 * p->size2))
         return middle > 0 ? mean * fmax(1, size / middle) : mean;
     if (slope < 0)
@@ -72,9 +73,11 @@ int pace_size(double *out, const struct task *task, struct context *context, str
 // ---- records ----
 //
 // Makes records in sandboxed processes of their own, base and head apart, before anything is timed.
-// A record's name says which code and problem it is of, so the same is not recorded twice in a run.
+// A
+// record's name contains its code and problem, so nothing is recorded twice in a run.
 
-// How such a measurement would have been timed; it is stored, so it tells one after the fact.
+// The regime of a measurement that could not be recorded. It is stored, and so tells later why
+// there is none.
 static const char refused_regime[] = "not recorded";
 
 bool recording_refused(const struct measurement *m)
@@ -93,7 +96,7 @@ static const struct built_kernel *side(const struct task *task, enum sample_role
     return role == ROLE_BASE ? task->base : task->head;
 }
 
-// A kernel's name may be long and its problem too: their hash stands for both.
+// A kernel's name and its problem may be long, so a hash stands for both.
 const char *recording_file(const struct recording *r, const struct task *task,
                            enum sample_role role, struct arena *arena)
 {
@@ -119,7 +122,7 @@ static int make_plan(struct bench_outcome *out, const char *file, const struct t
     return record_of_plan(out, file, kernel->library, &task->result->problem, sms, err);
 }
 
-// An end takes a tenth of a second, in which the next one starts.
+// Ends a recorder without waiting. That takes a tenth of a second, in which the next one starts.
 static void leave(struct recording *r, enum sample_role role)
 {
     context_leave(r->context, r->bench[role]);
@@ -135,7 +138,7 @@ static void leave_ahead(struct recording *r)
     }
 }
 
-// A process sees one library, with what its id covers, and no other.
+// The folder that a recorder sees: one library with the files that its id covers, and no other.
 static const char *folder_of(const struct recording *r, const struct task *task,
                              enum sample_role role)
 {
@@ -145,8 +148,8 @@ static const char *folder_of(const struct recording *r, const struct task *task,
                         library);
 }
 
-// The bench of one side, which may still be starting. `away`: on no device, with what stands in for
-// the driver and the runtime.
+// Begins the bench of one side, which may still be starting afterwards. `away`: it uses no device,
+// and has substitutes for the driver and the runtime.
 static int begin(struct recording *r, const struct task *task, enum sample_role role, bool away,
                  struct error *err)
 {
@@ -173,8 +176,8 @@ static int begin(struct recording *r, const struct task *task, enum sample_role 
                                       err);
 }
 
-// A recorder takes longer to start than to record: that of the next library starts beside the one
-// at work.
+// Begins the recorder of the next library beside the one at work, because starting one takes longer
+// than recording.
 static int begin_ahead(struct recording *r, const struct task *task, enum sample_role role,
                        struct error *err)
 {
@@ -201,7 +204,8 @@ static int ready(struct recording *r, const struct task *task, enum sample_role 
     return starting ? bench_ready(r->bench[role], err) : 0;
 }
 
-// A plan that cannot be followed is the same to every policy: its kernel does not do the problem.
+// Notes why a side has no record. A plan that cannot be followed means the same under every policy:
+// its kernel does not support the problem.
 static void refuse(struct measurement *out, const struct task *task, bool plan,
                    const struct bench_outcome *why, struct arena *arena)
 {
@@ -215,7 +219,7 @@ static void refuse(struct measurement *out, const struct task *task, bool plan,
                                                            because, why->detail)};
 }
 
-// Whether a kernel without a record does not do the problem at all, as a library's would not.
+// Whether a kernel without a record does not support the problem at all, as a library would say.
 static bool does_not_do(struct bench *bench, const struct bench_series *series,
                         const struct bench_outcome *why)
 {
@@ -228,7 +232,7 @@ static bool does_not_do(struct bench *bench, const struct bench_series *series,
            outcome.state == MEASURED_OK && !yes;
 }
 
-// The side's library has to run for its record.
+// Whether the side's library must run for its record.
 static bool has_to_run(const struct recording *r, const struct task *task, enum sample_role role)
 {
     const struct built_kernel *kernel = side(task, role);
@@ -236,9 +240,9 @@ static bool has_to_run(const struct recording *r, const struct task *task, enum 
            access(recording_file(r, task, role, &task->run->arena), R_OK) != 0;
 }
 
-// Makes the record of one side of the task unless it is there. False in *made: the kernel cannot be
-// recorded; `instead` (NULL: nothing) then says so and why, as "unsupported", for what the policy
-// does not trust is not measured either. -1: the device is gone or the disk is full.
+// Makes the record of one side of the task unless it exists. *made is false if the kernel cannot be
+// recorded. `instead` (NULL: nothing) then has the reason, as "unsupported", because code that the
+// policy does not trust is not measured. -1: the device is gone or the disk is full.
 static int recording_make(bool *made, struct recording *r, const struct task *task,
                           enum sample_role role, struct measurement *instead, struct arena *arena,
                           struct error *err)
@@ -262,7 +266,8 @@ static int recording_make(bool *made, struct recording *r, const struct task *ta
                      : record_write(&outcome, file, r->bench[role], &series, err))
         return -1;
     const bool other = !kernel->plan && does_not_do(r->bench[role], &series, &outcome);
-    if (outcome.state != MEASURED_OK) { // it may leave a stream or a context that others cannot use
+    if (outcome.state != MEASURED_OK) { // a stream or context may be left in a state that other
+                                        // kernels cannot use
         bench_stop(r->bench[role]);
         r->bench[role] = NULL;
     }
@@ -275,7 +280,7 @@ static int recording_make(bool *made, struct recording *r, const struct task *ta
     return 0;
 }
 
-// Without a driver nobody sees what a library asks the driver for.
+// Whether a library calls the driver directly; without a driver nobody sees such calls.
 static bool asks_driver(const char *library)
 {
     static const char name[] = "libcuda.so";
@@ -288,7 +293,7 @@ static bool asks_driver(const char *library)
     return asks;
 }
 
-// What the side launches, as an id; *told is false where that cannot be said.
+// The id of what the side launches; *told is false if that cannot be told.
 static int launched_code(char code[OBJECT_ID_TEXT], bool *told, struct recording *r,
                          const struct task *task, enum sample_role role, struct error *err)
 {
@@ -307,7 +312,7 @@ static int launched_code(char code[OBJECT_ID_TEXT], bool *told, struct recording
     *told = outcome.state == MEASURED_OK;
     if (*told)
         return record_code_id(code, file, err);
-    bench_stop(r->bench[role]); // what a launch() did once, the next one may not do again
+    bench_stop(r->bench[role]); // what one launch() did, the next one might not do again
     r->bench[role] = NULL;
     return 0;
 }
@@ -350,8 +355,9 @@ static void recording_end(struct recording *r)
 
 // ---- the policy of a task ----
 //
-// The gate's numbers for one task: defaults, the policy's, and what earlier runs saw of the series'
-// scatter.
+// The gate's numbers for one task: defaults, the policy's, and the scatter that earlier runs saw in
+// the
+// series.
 
 int measuring_policy(struct gate_policy *out, struct context *context, const struct task *task,
                      const struct sample *base, size_t count, struct error *err)
@@ -408,7 +414,7 @@ void measuring_begin(struct measuring *m, struct context *context,
         progress_note(&context->progress,
                       "%s: measure.seed is not used any more: what kernels must not guess is drawn",
                       context->policy.label);
-    m->directories = xcalloc(2 * count + 1, sizeof(*m->directories)); // one is of the records
+    m->directories = xcalloc(2 * count + 1, sizeof(*m->directories)); // one is that of the records
     for (size_t i = 0; i < 2 * count; i++) {
         const struct built *built = builds[i / 2];
         if (built && built->count)
@@ -425,7 +431,7 @@ void measuring_fresh(struct measuring *m)
     m->bench = NULL;
 }
 
-// Lets the child go, in which no series is open any more.
+// Lets the child end; no series is open in it.
 static void let_go(struct measuring *m)
 {
     context_leave(m->context, m->bench);
@@ -478,9 +484,9 @@ int measuring_record(unsigned *made, struct measuring *m, const struct task *tas
     return 0;
 }
 
-// A live child on the task's device. What measured before ends while this one starts, and is gone
-// before anything is opened: no sample that counts is taken beside either. A recorder may stay
-// where none does: to start it anew takes far longer than a look.
+// Makes sure that a live child runs on the task's device. The previous child ends while this one
+// starts, and is gone before anything is opened, so no sample that counts is taken beside it. A
+// recorder may stay if no sample counts, because starting it anew takes far longer than a look.
 static int child_ready(struct measuring *m, const struct task *task, bool counts, struct error *err)
 {
     if (counts)
@@ -502,8 +508,8 @@ static void lost(struct measuring *m, const struct bench_outcome *outcome)
         measuring_fresh(m);
 }
 
-// What prepare() chose when the same code was last timed alone on this device; NULL: nothing. A
-// record has its choice in it.
+// Finds what prepare() chose when the same code was last timed alone on this device; NULL: nothing.
+// A record contains its choice.
 static int find_choice(const char **note, const struct measuring *m, const struct task *task,
                        enum sample_role role, struct error *err)
 {
@@ -524,8 +530,8 @@ static int find_choice(const char **note, const struct measuring *m, const struc
     return 0;
 }
 
-// A choice that is not to be had any more, as where a library that the kernel calls is another one,
-// is made anew; what it is then is stored.
+// Opens a series. If its earlier choice is not possible any more, for example because a library
+// that the kernel calls has changed, it chooses anew, and the new choice is stored.
 static int open_alone(struct bench_outcome *out, struct measuring *m, const struct task *task,
                       enum sample_role role, struct error *err)
 {
@@ -547,7 +553,7 @@ static int open_alone(struct bench_outcome *out, struct measuring *m, const stru
     return 0;
 }
 
-// Cold is said as it always was.
+// The text of the regime; for cold it is the one that old stores have.
 static const char *how_timed(const struct task *task)
 {
     const enum regime regime = task->result->problem.regime;
@@ -593,7 +599,7 @@ int measure_solo(struct measuring *m, const struct task *task, enum sample_role 
         lost(m, &outcome);
         const double bytes = outcome.memory_bytes[ROLE_HEAD];
         if (outcome.state == MEASURED_OK)
-            outcome = opened; // its note is the kernel's, e.g. the algorithm id
+            outcome = opened; // its note is the kernel's, e.g. an algorithm's id
         outcome.memory_bytes[ROLE_HEAD] = fmax(outcome.memory_bytes[ROLE_HEAD], bytes);
     }
     const double least_ns = least_time_ns(&task->device->gpu, &r->problem);
@@ -610,9 +616,9 @@ done:
 
 // ---- a plain run ----
 //
-// A plain run's measuring: its tasks one after the other, each stored as soon as it is known.
+// Measures a plain run: its tasks one after the other, each stored as soon as it is known.
 
-// The tasks of a plain run, what they took so far and what those after `next` will.
+// The tasks of a plain run, how long they took so far, and how long those after `next` will take.
 struct course {
     const struct task_list *tasks;
     double *sizes;

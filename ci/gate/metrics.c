@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gathers the figures of both sides, holds them against each other, and says so in a sentence.
+// Collects the figures of both sides, compares them, and writes the sentences.
 #include "ci/gate/conclude.h"
 
 #include "ci/gate/linking.h"
@@ -21,13 +21,13 @@ enum { BUILDS_MOST = 9, PAST_MOST = 1024 };
 struct metric_gathering {
     struct run *run;
     struct context *context;
-    const struct policy_metric *metric; // that is gathered now
+    const struct policy_metric *metric; // the metric that is being collected
     size_t room;
 };
 
 // ---- rows ----
 
-// The row of a subject, made when it is not there.
+// The row of a subject; it is made if there is none.
 static struct metric_result *row_of(struct metric_gathering *g, const char *subject,
                                     const char *device)
 {
@@ -70,7 +70,7 @@ static void put(struct metric_gathering *g, enum sample_role role, const char *s
 
 // ---- libraries, and the code in them ----
 
-// The policy measures it, and nobody asked for others alone.
+// Whether the policy measures a kernel, and the command did not select others.
 static bool is_wanted(const struct metric_gathering *g, const struct built_kernel *k)
 {
     const char *pattern = g->metric->kernel;
@@ -79,7 +79,7 @@ static bool is_wanted(const struct metric_gathering *g, const struct built_kerne
            (!pattern || fnmatch(pattern, k->name, 0) == 0);
 }
 
-// Is kernel `at` the first that is wanted of its library? *alone: it is the only one there.
+// Whether kernel `at` is the first wanted one of its library. *alone: it is the only one there.
 static bool is_first(const struct metric_gathering *g, const struct built *built, size_t at,
                      bool *alone)
 {
@@ -121,7 +121,7 @@ static double figure_of(const struct metric *metric, const struct code_function_
     return figure;
 }
 
-// A figure of one library; NaN where it holds no device code that can be read.
+// Computes the figure of one library; NaN if it holds no device code that can be read.
 static int library_figure(double *out, const struct metric_gathering *g,
                           const struct built_kernel *k, struct error *err)
 {
@@ -191,7 +191,8 @@ static double median_of(const double *values, size_t count)
     return robust_median(sorted, count);
 }
 
-// Every build of the head is on the same side of every one of the base: what scatters does not.
+// Whether every build of the head lies on the same side of every build of the base, which scatter
+// does not produce.
 static bool are_apart(const double *base, const double *head, size_t count)
 {
     double low[2] = {base[0], head[0]}, high[2] = {base[0], head[0]};
@@ -204,8 +205,8 @@ static bool are_apart(const double *base, const double *head, size_t count)
     return low[1] > high[0] || low[0] > high[1];
 }
 
-// Builds both in turn: once where that shows nothing beyond the margin, else as often as the policy
-// allows.
+// Builds both commits in turn: once if that shows nothing beyond the margin, else as often as the
+// policy allows.
 static int time_builds(struct metric_gathering *g, const struct to_build *const to[2],
                        struct error *err)
 {
@@ -228,8 +229,8 @@ static int time_builds(struct metric_gathering *g, const struct to_build *const 
     return 0;
 }
 
-// Builds from nothing take as long as they take: where nothing that they read differs, none is
-// made.
+// Collects the figures of builds. Builds from nothing are slow, so none is made if no file that
+// they read differs.
 static int gather_builds(struct metric_gathering *g, const struct built *base,
                          const struct built *head, const struct to_build *const to[2],
                          struct error *err)
@@ -260,7 +261,7 @@ struct metric_past {
     size_t count;
     struct metric_value *values;
     size_t value_count;
-    size_t *places; // of each value's commit; SIZE_MAX: it is not of the line
+    size_t *places; // the place of each value's commit; SIZE_MAX: it is not on the line
 };
 
 static int read_past(struct metric_past *out, const struct metric_gathering *g, struct error *err)
@@ -287,7 +288,7 @@ static int read_past(struct metric_past *out, const struct metric_gathering *g, 
     return 0;
 }
 
-// What the nearest commit of the line had; of two looks at one commit the newer.
+// Takes the value of the nearest commit of the line; of two values at one commit the newer.
 static void take_past(struct metric_result *r, const struct metric_past *past, const char **commit)
 {
     size_t nearest = SIZE_MAX;
@@ -367,7 +368,7 @@ static int gather(struct metric_gathering *g, const struct built *base, const st
     return 0;
 }
 
-// What is asked for and not there is said, and not left out in silence.
+// Reports figures that were asked for and do not exist, instead of silently leaving them out.
 static void tell_nothing(struct metric_gathering *g)
 {
     static const char *const whys[] = {
@@ -379,7 +380,8 @@ static void tell_nothing(struct metric_gathering *g)
         arena_printf(&g->run->arena, "%s: not known: %s", r->name, whys[g->metric->metric->of]);
 }
 
-// A plain run is held against what its line had; what scatters is told and not judged.
+// Compares a plain run's metrics with its line's past. A metric that scatters is shown and not
+// judged.
 static int judge_past(struct metric_gathering *g, struct error *err)
 {
     struct metric_past past;
@@ -449,7 +451,8 @@ const char *metric_short(const struct metric_result *m, struct arena *arena)
     return end ? arena_strndup(arena, m->sentence, (size_t)(end - m->sentence)) : m->sentence;
 }
 
-// As a series is accepted (linking.h): no further above the epoch's size than half the margin.
+// Whether an epoch covers a metric. As for a series (linking.h), the change may exceed the epoch's
+// size by half the margin at most.
 static bool covers(const struct epoch *e, const struct metric_result *m)
 {
     return e->level > 0 && !e->removed &&

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks up what each problem of a mix took and how it changed. A series that was not measured now
-// because its code is the same has changed by nothing; what it takes is then the newest time that
-// is known, or what the model says, which is good enough for a weight.
+// Finds for each problem of a mix its time and its change. If a series was not measured now because
+// its code is the same, its change is 0. Its time is then the newest known one, or the model's
+// prediction, which is good enough for a weight.
 #include "ci/gate/mixes.h"
 
 #include "model/gate/verdict.h"
@@ -27,7 +27,8 @@ static const struct result *find_on(const struct run *run, size_t device, const 
     return NULL;
 }
 
-// A gate that several units of one model share has each series on one of them.
+// Whether two results belong together: a gate on several units of one model has each series on one
+// of them.
 static bool alike(const struct run *run, size_t a, size_t b)
 {
     return a != b && strcmp(run->devices[a].kind, run->devices[b].kind) == 0 &&
@@ -47,7 +48,7 @@ static const struct result *find(const struct run *run, const struct result *lik
 
 // ---- regimes ----
 
-// A problem that names no regime is meant in the one that the mix is judged in.
+// The problem of a part. One that names no regime has the one in which the mix is judged.
 static struct problem problem_of(const struct policy_mix_part *part, enum regime regime)
 {
     return part->problem.regime ? part->problem : problem_in(&part->problem, regime);
@@ -83,7 +84,7 @@ static bool is_unchanged(const struct result *r)
     return r->base_code[0] && strcmp(r->base_code, r->head_code) == 0;
 }
 
-// Where no part has changed the mix has not, whatever each takes.
+// If no part has changed, the mix has not changed either, whatever each part's time is.
 static bool all_unchanged(const struct run *run, const struct policy_mix *mix,
                           const struct result *like, enum regime regime)
 {
@@ -96,7 +97,7 @@ static bool all_unchanged(const struct run *run, const struct policy_mix *mix,
     return true;
 }
 
-// False: what it takes, or how it changed, is not known.
+// Makes a part of a mix. False: its time or its change is not known.
 static bool part_of(struct mix_part *out, const struct result *r, double weight, bool unchanged)
 {
     *out = (struct mix_part){.weight = weight, .time_ns = unchanged ? 1 : time_known(r)};
@@ -105,7 +106,7 @@ static bool part_of(struct mix_part *out, const struct result *r, double weight,
     return out->time_ns > 0 && isfinite(out->log_ratio.low) && isfinite(out->log_ratio.high);
 }
 
-// The policy wants this work of the kernel, though the run has it not: it was not asked for.
+// Whether the policy wants this series and the run does not have it, because it was not asked for.
 static bool left_out(const struct run *run, const struct policy *policy, const struct result *like,
                      const struct problem *problem)
 {
@@ -134,7 +135,7 @@ const char *mix_series(const struct run *run, const struct mix_result *mix, stru
     char *name = arena_strdup(arena, mix->name);
     for (char *c = name; *c; c++) {
         if (*c == ' ' || *c == '\t')
-            *c = '?'; // a blank would end it
+            *c = '?'; // a blank would end the name
     }
     return arena_printf(arena, "%s mix:%s%s%s %s", mix->kernel, name, mix->regime ? ":" : "",
                         mix->regime ? regime_name(mix->regime) : "", device);
@@ -152,10 +153,10 @@ void mixes_note(struct run *run, const struct epoch_list *accepted)
     }
 }
 
-// A note of mixes_note(), in place.
+// A note of mixes_note(); it borrows the text.
 struct accepted {
     struct epoch epoch;
-    const char *why; // reason and who
+    const char *why; // the reason, and who accepted it
 };
 
 static bool read_note(struct accepted *out, const char *line, struct arena *arena)
@@ -170,8 +171,8 @@ static bool read_note(struct accepted *out, const char *line, struct arena *aren
     return parse_double(&out->epoch.level, level + strlen(between)) == 0;
 }
 
-// Whether an epoch accepts the change of a mix: the change may lie above the epoch's size by half
-// the margin at most, as that of a series (linking.h).
+// Whether an epoch accepts the change of a mix. As for a series (linking.h), it may exceed the
+// epoch's size by half the margin at most.
 static bool covers(const struct epoch *epoch, const struct mix_result *mix)
 {
     const double most = epoch->level + log1p(mix->margin) / 2;
@@ -217,7 +218,7 @@ static void judge(struct mix_result *m, struct run *run, const struct mix_part *
     m->sentence = arena_printf(&run->arena, "%s%s: %+.2f %% (%.2f to %.2f %%)",
                                name_of(m, &run->arena), open ? " undecided" : "",
                                100 * change.value, 100 * change.low, 100 * change.high);
-    // An interval of 95 % may lie beyond where 99.9 % do not.
+    // The 95 % interval may lie beyond the margin when the 99.9 % interval does not.
     const double margin = log1p(m->margin);
     if (open && (m->log_ratio.low > margin || m->log_ratio.high < -margin))
         m->sentence = arena_printf(&run->arena, "%s, not yet surely beyond %.4g %%", m->sentence,
@@ -225,7 +226,7 @@ static void judge(struct mix_result *m, struct run *run, const struct mix_part *
     accept(m, run);
 }
 
-// One mix by the kernel, on the device and in the regime of `like`.
+// Adds one mix, for the kernel, the device and the regime of `like`.
 static void add(struct run *run, const struct policy *policy, const struct policy_mix *mix,
                 const struct result *like)
 {
@@ -262,8 +263,9 @@ static void add(struct run *run, const struct policy *policy, const struct polic
         run->mixes[run->mix_count++] = m;
 }
 
-// Results stand by device, kernel and problem: the first of a kernel in a regime, on its device or
-// on units of one model that share the kernel's problems. `whatever`: the regime.
+// Whether a result is the first one of its kernel in its regime (`whatever`: in any), on its device
+// or on units of one model that share the kernel's problems. Results are sorted by device, kernel
+// and problem.
 static bool is_first(const struct run *run, size_t at, bool whatever)
 {
     const struct result *r = &run->results[at];
@@ -279,7 +281,7 @@ static bool is_first(const struct run *run, size_t at, bool whatever)
     return true;
 }
 
-// Whether the result is of a problem that the mix has, in any regime.
+// Whether the mix has the result's problem, in any regime.
 static bool is_part(const struct policy_mix *mix, const struct result *r)
 {
     for (size_t i = 0; i < mix->count; i++) {
@@ -290,7 +292,7 @@ static bool is_part(const struct policy_mix *mix, const struct result *r)
     return false;
 }
 
-// Nobody has the problem: that is told, once.
+// Adds a mix that no kernel supports, once.
 static void add_unknown(struct run *run, const struct policy_mix *mix)
 {
     struct mix_result m = {.name = arena_strdup(&run->arena, mix->name),
@@ -332,7 +334,7 @@ void mixes_restore(struct run *run)
     policy_free(&policy);
 }
 
-// What is slower comes first, for the end of a long line may be cut off.
+// What is slower comes first, because the end of a long line may be cut off.
 const char *mixes_text(struct run *run)
 {
     const char *text = "";
@@ -361,7 +363,7 @@ const struct mix_result *mixes_judged(const struct run *run, enum verdict_kind k
 
 // ---- while its series are measured ----
 
-// What of the variance of n parts is a part's own, so that its pairs are worth taking: a quarter of
+// The share of the variance of n parts from which on a part's pairs are worth taking: a quarter of
 // an even share.
 static double least_share(size_t n)
 {

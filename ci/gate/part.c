@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shares out tasks by counting, and notes which part a run is; reads the runs that note to be
-// parts, checks that they are of one plan, and makes one run of them.
+// Divides tasks among parts by counting, and notes in a run which part it is. Reads the runs that
+// are parts, checks that they have one plan, and makes one run of them.
 #include "ci/gate/part.h"
 
 #include "baselines/store.h"
@@ -240,7 +240,7 @@ static enum run_lack worst_lack(const struct run *run)
     return lack;
 }
 
-// The policy's text, with a note of each protection that some part lacked.
+// The policy's text, with a note for each protection that some part lacked.
 const char *pieces_policy(const struct part_runs *pieces, struct arena *arena)
 {
     const struct run *chosen = NULL;
@@ -282,7 +282,8 @@ int pieces_stored(int64_t *run_id, struct store *store, const struct run *whole,
 
 // ---- the whole of them ----
 //
-// Puts the results of a gate's parts into one run, in the order of a whole gate's: by device of the
+// Puts the results of a gate's parts into one run, in the order of an undivided gate: by device of
+// the
 // policy, then by kernel.
 
 struct joining {
@@ -297,16 +298,16 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-// How far a run's devices have been found in the policy.
+// How many of the policy's devices have been matched with a run's devices so far.
 struct device_finding {
     size_t next;
     const struct policy_device *last;
-    const struct device *first; // its first unit
-    uint32_t units;             // of the last one
+    const struct device *first; // the first unit of the last device
+    uint32_t units;             // number of units of the last device
 };
 
-// A run's devices stand in the policy's order: another unit of the last one, else the next one of
-// that kind, or of that name where the run had none.
+// Finds the policy's device for a run's device. They have the same order. So it is another unit of
+// the last device, or the next device of that kind, or the one with its name if the run had none.
 static const struct policy_device *
 policy_device(struct device_finding *f, const struct policy *policy, const struct device *unit)
 {
@@ -326,7 +327,7 @@ policy_device(struct device_finding *f, const struct policy *policy, const struc
     return NULL;
 }
 
-// The index of the unit among all devices; a new one is added.
+// Returns the index of the unit among all devices; a new unit is added.
 static size_t place_device(struct joining *j, const struct device *unit,
                            const struct policy_device *named)
 {
@@ -386,7 +387,7 @@ static void join_results(struct joining *j, struct run *piece)
 
 struct ordered {
     struct result result;
-    size_t device, at; // of the policy; among the results
+    size_t device, at; // device: index in the policy; at: index among the results
 };
 
 static int by_place(const void *left, const void *right)
@@ -412,7 +413,7 @@ static void order_results(struct joining *j)
     free(all);
 }
 
-// Room for what all parts have together.
+// Makes room for everything that all parts have.
 static void make_room(struct joining *j, const struct part_runs *pieces)
 {
     struct run *run = j->run;

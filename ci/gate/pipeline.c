@@ -79,7 +79,8 @@ static const struct device *device_of(const struct run *run, const char *uuid)
     return NULL;
 }
 
-// Where no regime is named a GPU's series were cold once. It is said until one is in a stream.
+// Says that the series of a GPU were measured cold before, where the policy names no regime. It is
+// said until the store has a series in a stream.
 static int tell_epoch(struct run *run, struct context *context, struct error *err)
 {
     struct series_entry *series;
@@ -118,7 +119,7 @@ int pipeline_gate(struct run *run, struct context *context, const struct to_buil
     built_tell(run, &base_built, &head_built);
     if (base_built.absent || head_built.absent)
         return 0;
-    if (!same_build(base, head)) // else it is told once
+    if (!same_build(base, head)) // otherwise it is printed once
         run->unbuilt[ROLE_BASE] = base_built.failure;
     run->unbuilt[ROLE_HEAD] = head_built.failure;
     if (task_list_make(&tasks, run, context, &base_built, &head_built, err))
@@ -154,8 +155,9 @@ done:
     return status;
 }
 
-// Saved as one transaction, and once: parts can be joined again after a kill. A gate of which parts
-// are missing is told and not kept, for it is joined again when they are there.
+// Concludes a joined gate. It is saved once and as one transaction, because parts can be joined
+// again after a kill. A gate with missing parts is printed and not saved, because it will be joined
+// again when they are there.
 static int join_conclude(struct run *run, struct context *context, const struct built *head,
                          const struct epoch_list *accepted, const struct joined *joined,
                          struct error *err)
@@ -196,7 +198,7 @@ int pipeline_join(struct run *run, struct context *context, const struct commit 
     return join_conclude(run, context, &built, &accepted, &joined, err);
 }
 
-// What a run would find known, and what of that it would compare side by side.
+// Finds which series of a run are known, and which of these would be compared by pairs.
 static int plan_measure(struct measured *m, struct context *context, enum anew anew,
                         struct error *err)
 {
@@ -243,7 +245,8 @@ int pipeline_measure(struct measured *out, struct context *context, const struct
     if (status == 0)
         status = solo_measure(run, &out->tasks, &measuring, anew, err);
     measuring_leave(&measuring);
-    // It owes no links, and is known by its build from now on: nothing would end its run later.
+    // Such a commit needs no links, and is known by its build from now on; nothing later would end
+    // its run.
     if (status == 0 && built->state != MEASURED_OK)
         status = pipeline_judge(out, context, err);
     return status;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Links, the comparisons that plain runs owe the history. Each new code is measured beside codes
-// before it: all series of two commits together, as a gate of the two would, and all pairs of
-// commits side by side. Links that are doubtful are measured once more.
+// Makes links, the comparisons that plain runs need for the history. Each new code is compared with
+// codes before it: all series of two commits together, as in a gate, and all pairs of commits side
+// by side. Doubtful links are measured again.
 #include "ci/gate/pipeline.h"
 
 #include "baselines/store.h"
@@ -18,10 +18,11 @@
 
 // ---- comparisons ----
 //
-// Comparisons of series of two commits, many in the same processes: one costs a fifth of a second
-// on a GPU before its first launch, and a backfill of 20 codes owes its history some 50
-// comparisons. Why a series changed is not asked here, which takes longer than to see that it did;
-// a gate says.
+// Compares series of two commits, many comparisons in the same processes. A comparison costs a
+// fifth of
+// a second on a GPU before its first launch, and a backfill of 20 codes needs about 50 of them. The
+// reason of a change is not looked for here, because that takes longer than measuring; a gate finds
+// it.
 
 static void show_builds(struct measuring *measuring, struct context *context,
                         const struct commit_comparison *what, size_t count)
@@ -82,27 +83,28 @@ int pipeline_compare(struct run *runs, struct context *context,
 
 // ---- doubtful links ----
 //
-// A link with a mark claims nothing: a change is a link with the code before. So it is measured in
-// one process, however large it is, because most are as the levels foretell: eight codes after a
-// change have a mark before it, and to confirm each of these in three more processes took half of
-// all openings of a backfill (baselines/recorded/h200/history). Doubtful is one that
-// - misses what all other links say of its two codes by more than chance lets a good link miss once
-//   in a hundred, or
-// - is slower or faster by the gate's rule, where no link of neighbours between its two codes is,
-//   and so would be creep.
-// It is measured once more, in a process that is new to it: a second fact beside the first. Levels
-// weigh both, and set aside what does not fit.
+// A link with a mark claims no change, because changes are links with the code before. So it is
+// measured
+// in one process, however large it is. Most of these links agree with the levels: eight codes after
+// a change have a mark before it. Confirming each in three more processes took half of all openings
+// of a backfill (baselines/recorded/h200/history). A link is doubtful if one of these holds:
+// - it differs from all other links by more than a good link does once in a hundred times;
+// - the gate's rule calls it slower or faster, and no link of neighbours between its two codes
+//   does,
+//   so that it would count as creep.
+// It is measured once more, in a process that is new to it, which gives a second fact. Levels weigh
+// both, and set aside what does not fit.
 
 static const double seldom = 0.01;
 
-// The links of one series, in the order of their heads, while each is asked whether it fits.
+// The links of one series, sorted by their heads, while each is checked.
 struct doubting {
     struct link *links;
     size_t count;
-    struct levels *levels; // NULL: they cannot be levelled
+    struct levels *levels; // NULL: levels cannot be computed
 };
 
-// Most links name a code that was named not long before.
+// Finds a code's number. Most links name a code that was named shortly before.
 static size_t number_of(const char **codes, size_t *count, const char *code)
 {
     for (size_t i = *count; i-- > 0;) {
@@ -133,8 +135,8 @@ static void level_all(struct doubting *d)
     free(codes);
 }
 
-// Whether a link of neighbouring codes, on the way from this link's head to its base, gives the
-// same verdict.
+// Whether a link of neighbouring codes, between this link's base and its head, has the same
+// verdict.
 static bool is_claimed(const struct doubting *d, const struct link *mark)
 {
     const char *code = mark->head_code;
@@ -168,7 +170,7 @@ static bool is_doubtful(const struct doubting *d, size_t i)
                               (d->levels && levels_fit_chance(d->levels, i) < seldom));
 }
 
-// The link that a comparison gave; the number of links: it gave none.
+// The link that a comparison gave; the number of links if it gave none.
 static size_t link_of(const struct doubting *d, const struct commit_comparison *what, uint32_t back)
 {
     size_t i = 0;
@@ -190,10 +192,10 @@ struct asked_again {
     size_t count;
     bool **asked; // by comparison and series
     struct compared_series **series;
-    struct commit_comparison *again; // copies of `what` with those series that are doubtful
+    struct commit_comparison *again; // copies of `what` with the doubtful series only
 };
 
-// Every link with a mark of one series; its levels are found once.
+// Checks every link with a mark of one series. Its levels are computed once.
 static int ask_series(struct asked_again *a, const struct compared_series *series,
                       struct context *context, struct error *err)
 {
@@ -263,7 +265,8 @@ struct owed {
     struct arena arena;
 };
 
-// *out is NULL for a build that is not kept any more: it is not made again for this.
+// Finds a commit's build. *out is NULL for a build that is no longer kept; it is not made again for
+// this.
 static int find_build(const struct built **out, struct owed *o, const struct commit *commit,
                       struct error *err)
 {
@@ -343,7 +346,8 @@ int pipeline_link(struct measured *list, size_t count, struct context *context, 
     int status = 0;
     for (size_t i = 0; status == 0 && i < count; i++) {
         struct linking linking = {0};
-        if (run_names_toolchain(&list[i].run)) // links are the history of the default's codes
+        if (run_names_toolchain(&list[i].run)) // links form the history of the default toolchain's
+                                               // codes
             continue;
         status = judge_history(&list[i].run, context, err) ||
                  linking_plan(&linking, &list[i].run, i + 1 < count, context, err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From builds, policy and devices to the tasks of a run, and what is known of each. Nothing is
-// built or measured here.
+// Makes the tasks of a run from builds, policy and devices, and finds what is known of each.
+// Nothing is built or measured here.
 #include "ci/gate/task_list.h"
 
 #include "ci/gate/built.h"
@@ -14,8 +14,9 @@
 
 // ---- one task ----
 //
-// What the store knows of a task: its results in a run that was interrupted, measurements of the
-// same code, and codes that crash or hang.
+// Finds what the store knows of a task: its result in an interrupted run, measurements of the same
+// code,
+// and codes that crash or hang.
 
 void task_show(const struct task *task, struct context *context)
 {
@@ -24,7 +25,7 @@ void task_show(const struct task *task, struct context *context)
     progress_step(&context->progress, "%s %s", task->result->kernel, problem);
 }
 
-// How many units may have measured what is planned for `device`.
+// The number of units on which series that are planned for `device` may have been measured.
 static size_t units_of(const struct context_device *device)
 {
     return device->units ? device->units : 1;
@@ -65,15 +66,15 @@ static bool failed(const struct measurement *m)
     return m->state == MEASURED_CRASHED || m->state == MEASURED_TIMEOUT;
 }
 
-// Changes the detail for this run's sentence; the stored measurement stays as it was.
+// Changes the detail for this run's sentence; the stored measurement stays as it is.
 static void tell_known(struct measurement *m, struct arena *arena)
 {
     m->detail = arena_printf(arena, "%s; known from before and not tried, `plumb run --again` does",
                              m->detail);
 }
 
-// Of times alone a history knows a code that came back, as by a revert, only if it is measured
-// again there. What another branch measured is known.
+// Whether a code came back, as by a revert. A history of times knows that only if the code is
+// measured again there. A measurement on another branch counts as known.
 static int came_back(bool *out, const struct task *task, struct context *context, struct error *err)
 {
     const struct result *r = task->result;
@@ -123,7 +124,7 @@ int task_launched(bool *found, const struct task *task, struct context *context,
         if (store_find_measurement(&known, found, context->store, &series, r->head_code, &how,
                                    &task->run->arena, err))
             return -1;
-        // Code that was right in one regime computes the same in each.
+        // Code whose results were correct in one regime computes the same in every other.
         *found &= regime == r->problem.regime || known.state == MEASURED_OK;
         if (*found && known.state != MEASURED_OK)
             r->head = known;
@@ -198,7 +199,7 @@ static bool is_planned(const struct planning *p, size_t first, const struct prob
     return false;
 }
 
-// A capture is of one problem, in whichever regime.
+// Whether a problem is the kernel's. A capture has one problem, in any regime.
 static bool is_of(const struct built_kernel *kernel, const struct problem *problem)
 {
     const struct problem work = problem_in(problem, REGIME_COLD);
@@ -206,8 +207,8 @@ static bool is_of(const struct built_kernel *kernel, const struct problem *probl
 }
 
 // Adds a task for each of the kernel's problems on one device: those of every set that its rule
-// names, in each of its regimes. Without a device one regime is enough, for the compiler says the
-// same of all.
+// names, in each of its regimes. Without a device one regime is enough, because the compiler's
+// report is the same for all.
 static void add_problems(struct planning *p, const struct context_device *device,
                          const struct policy_kernel *rule, const struct built_kernel *base,
                          const struct built_kernel *head)
@@ -237,7 +238,7 @@ static void add_problems(struct planning *p, const struct context_device *device
     }
 }
 
-// Fills the state of one side (base or head) before anything is measured.
+// Fills in the state of one side (base or head) before anything is measured.
 static void fill_state(struct measurement *out, const struct built *built,
                        const struct built_kernel *kernel)
 {
@@ -247,8 +248,8 @@ static void fill_state(struct measurement *out, const struct built *built,
         *out = (struct measurement){.state = MEASURED_MISSING, .detail = "", .regime = ""};
 }
 
-// A task's result before anything is measured: its names, codes and what is known of its states. Of
-// the task, result, rule, device and kernels are filled. `base` may be NULL.
+// Fills in a task's result before anything is measured: its names, codes and known states. The
+// task's result, rule, device and kernels must be set. `base` may be NULL.
 static void task_fill(struct task *task, const struct context *context, const struct built *base,
                       const struct built *head)
 {
@@ -277,14 +278,14 @@ static void add_kernel(struct planning *p, const struct context_device *device,
         base = built_find(p->base, kernel->name, kernel->device);
     head = built_find(p->head, kernel->name, kernel->device);
     if (from_base && head)
-        return; // planned when the head's kernels were
+        return; // it was planned with the head's kernels
     const struct policy_kernel *rule =
         policy_rule(&p->context->policy, kernel->name, device->policy);
     if (rule)
         add_problems(p, device, rule, base, head);
 }
 
-// Results become one array, as reports and the store want them.
+// Puts all results into one array, as reports and the store need them.
 static void settle(struct planning *p)
 {
     struct run *run = p->run;
@@ -301,7 +302,8 @@ static void settle(struct planning *p)
     }
 }
 
-// The policy has a section for the kernel on some device of its kind, or leaves it out on purpose.
+// Whether the policy has a section for the kernel on some device of its kind, or leaves it out on
+// purpose.
 static bool task_list_names(const struct context *context, const struct built_kernel *kernel)
 {
     const struct policy *policy = &context->policy;
@@ -395,8 +397,9 @@ int task_list_of_comparison(struct task_list *tasks, struct run *run, struct con
 
 // ---- what would not be measured ----
 //
-// Lists the tasks of a plain run and asks of each whether its kernel can do it. It measures
-// nothing; what it complains of is for a person to mend in the policy.
+// Lists the tasks of a plain run and asks for each whether its kernel supports the problem. It
+// measures
+// nothing; a person corrects the policy by its complaints.
 
 struct covering {
     struct coverage *out;
@@ -419,7 +422,7 @@ static void complain(struct covering *c, const char *text)
     out->complaints[out->complaint_count++] = text;
 }
 
-// ---- what each kernel can do ----
+// ---- what each kernel supports ----
 
 static int ask_plan(bool *out, const struct task *task, struct error *err)
 {
@@ -503,7 +506,8 @@ static bool holds(const struct policy_kernel *rule, const struct policy_set *set
     return found;
 }
 
-// A set that no series comes from may be for devices that were not asked for.
+// Whether no kernel supports a set's problem. A set without any series may be for devices that were
+// not asked for.
 static bool done_by_none(const struct covering *c, const struct policy_set *set,
                          const struct problem *problem)
 {

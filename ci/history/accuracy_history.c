@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A model's accuracy run by run, and the change points in it. A run's accuracy follows from it
-// alone, so it is worked out once and kept in the store. The models' own figures on one file of
-// rows are model/predict/parts/accuracy.c.
+// A model's accuracy run by run, and the change points in it. A run's accuracy depends only on the
+// run, so it is computed once and kept in the store. model/predict/parts/accuracy.c computes the
+// figures of models on one file of rows.
 #include "ci/history/load.h"
 
 #include "ci/settings/progress.h"
@@ -92,9 +92,9 @@ struct learning {
     struct store *store;
     const struct history_wanted *wanted; // filters; NULL: none
     bool keeps, refused;
-    struct kept_accuracy *rows; // that the store does not have
+    struct kept_accuracy *rows; // rows that the store does not have
     size_t count, room;
-    struct arena *arena; // of their texts
+    struct arena *arena; // of the rows' texts
 };
 
 static int add_run(struct learning *l, int64_t run, struct arena *scratch, struct error *err)
@@ -116,8 +116,9 @@ static int add_run(struct learning *l, int64_t run, struct arena *scratch, struc
     return 0;
 }
 
-// Each run by itself: a model is that of its run, not of the newest. A store that takes nothing
-// (full, or busy for long) is complained of once; the rows then stay here.
+// Computes the rows of each run by itself, because a model's version is that of its run and not the
+// newest. If the store cannot be written (it is full, or busy for long), one message says so, and
+// the rows are kept in memory only.
 static int learn(struct learning *l, const int64_t *runs, size_t count, struct error *err)
 {
     struct arena scratch = {0};
@@ -190,7 +191,7 @@ void accuracy_history_free(struct accuracy_history *accuracy)
     memset(accuracy, 0, sizeof(*accuracy));
 }
 
-// What the store has of each run is of all its series.
+// The store's rows of a run cover all its series.
 int accuracy_history_load(struct accuracy_history *out, struct store *store,
                           const struct history_wanted *wanted, size_t limit, struct error *err)
 {
@@ -212,7 +213,7 @@ int accuracy_history_load(struct accuracy_history *out, struct store *store,
         struct kept_accuracy *both = arena_alloc(&made.arena, (count + l.count) * sizeof(*both));
         for (size_t i = 0; i < count + l.count; i++)
             both[i] = i < count ? rows[i] : l.rows[i - count];
-        if (l.count) // those of the store are in order
+        if (l.count) // those from the store are sorted
             qsort(both, count + l.count, sizeof(*both), by_time);
         accuracy_history_make(&made, both, count + l.count);
         *out = made;
@@ -223,7 +224,7 @@ int accuracy_history_load(struct accuracy_history *out, struct store *store,
     return status;
 }
 
-// ---- for people and programs ----
+// ---- printing for people and programs ----
 
 static const struct column_head run_columns[] = {
     {"model", -20}, {"kernel", -24}, {"type", -5}, {"rows", 5},     {"MAPE %", 8},

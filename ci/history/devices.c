@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happened to devices: the changes that a driver made to many series at once, and devices
-// that are sick.
+// What happened to devices: changes that a driver made to many series at once, and devices that are
+// sick.
 #include "ci/history/history.h"
 
 #include "baselines/store.h"
@@ -14,17 +14,18 @@
 
 // ==== what a driver changed ====
 //
-// A code that ran under both drivers is a series of its own: what differs is the driver, or the
-// day. Where no code of a series did, its codes are held against each other by their links, which
-// were measured side by side under one driver or the other, and the series counts by its levels.
+// A code that ran under both drivers forms a series of its own, in which only the driver or the day
+// can
+// differ. If no code of a series did, its codes are compared through their links, which were
+// measured by pairs under one driver or the other; the series then counts by its levels.
 
-// A point with what it may be compared by.
+// A point, with the level and mark by which it may be compared.
 struct timed {
     size_t series;
     int64_t run, code;
     const char *driver;
     double log_time;
-    size_t mark; // of its level, from 1; 0: it has none
+    size_t mark; // the mark of its level, from 1; 0: it has no level
     double level;
 };
 
@@ -35,7 +36,7 @@ struct device_points {
 
 // ---- points ----
 
-// The level of the code that came with this commit.
+// Finds the level of the code that came with this commit.
 static const struct linked_level *level_at(const struct linked_levels *levels, const char *commit)
 {
     for (size_t i = 0; i < levels->step_count; i++) {
@@ -93,7 +94,7 @@ struct comparing {
     const struct timed *before, *after;
     size_t before_count, after_count;
     struct driver_point *points;
-    size_t count, series; // of the points
+    size_t count, series; // numbers of points and of series
 };
 
 static bool has_code(const struct timed *items, size_t count, const struct timed *like)
@@ -105,7 +106,8 @@ static bool has_code(const struct timed *items, size_t count, const struct timed
     return false;
 }
 
-// What may be compared by its code, or by the levels of one mark, has one number.
+// Adds a point. Points that may be compared, by their code or by levels with the same mark, get the
+// same series number.
 static void add(struct comparing *c, const struct timed *p, bool after, bool levelled,
                 struct timed *keys)
 {
@@ -224,13 +226,14 @@ int drivers_find(struct driver_steps *out, struct store *store, const struct his
 
 // ==== devices that are sick ====
 //
-// A device's controls as the store has them: whether they work, and how long they take against what
-// they took under the same driver and runtime. Another driver is a change of the environment, which
-// events name, and no sickness.
+// Looks at a device's stored controls: whether they work, and how their times compare with earlier
+// ones
+// under the same driver and runtime. Another driver is a change of the environment, which events
+// name, and no sickness.
 
 enum { CONTROLS_READ = 16, POINTS_READ = 60, RUNS_AFTER = 2 };
 
-// Log times under the newest point's driver and runtime.
+// Reads the log times under the newest point's driver and runtime.
 static void read_values(struct sickness_control *out, const struct stored_points *stored,
                         struct arena *arena)
 {
@@ -266,8 +269,8 @@ static int read_controls(struct sickness_control *controls, size_t *count, struc
             return -1;
         if (!stored.count)
             continue;
-        // A run may be of an older commit: what was measured last counts, whichever commit it is
-        // of.
+        // A run may measure an older commit. The order of measuring counts here, whichever the
+        // commit.
         qsort(stored.points, stored.count, sizeof(*stored.points), by_run_id);
         read_values(&controls[used++], &stored, arena);
     }
@@ -293,8 +296,8 @@ static void judge_times(struct sick_finding *f, const struct sickness_control *c
                               s.slow ? "" : ", within what is allowed");
 }
 
-// Code that gave right results here and gives wrong ones now tells at once; one that crashes may
-// have its own reason, most of them have not.
+// Judges controls that fail. Code whose results were correct here and are wrong now is decisive at
+// once. Code that crashes may have a reason of its own, so most of the controls must fail.
 static void judge_failures(struct sick_finding *f, const struct control_failures *failures,
                            struct arena *arena)
 {

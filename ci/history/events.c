@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From what histories found to events: commits get positions, changes are grouped, culprits are
-// named.
+// Makes events from the changes of histories: gives commits positions, groups the changes, and
+// names culprits.
 #include "ci/history/events.h"
 
 #include "baselines/judgement.h"
@@ -21,13 +21,14 @@
 
 // ==== links judged a second time ====
 //
-// The links of a store as one stream of tests, in the order of measuring. The same two codes
-// measured again are a test again, with the evidence of both: the product of their e-values.
+// The links of a store as one stream of tests, in the order of measuring. When the same two codes
+// are
+// measured again, that is another test with the evidence of both, the product of their e-values.
 
 // Raised when the same links would give other tests.
 enum { LINK_TESTS_VERSION = 1 };
 
-// A link in the stream, and the evidence of those of the same two codes before it.
+// A link in the stream, and the evidence of earlier links between the same two codes.
 struct test {
     const struct link_evidence *link;
     size_t order;
@@ -68,8 +69,8 @@ static bool same_codes(const struct link_evidence *a, const struct link_evidence
     return a->series == b->series && a->base_code == b->base_code && a->head_code == b->head_code;
 }
 
-// Evidence of links that were gone through before counts too; only codes that were there then can
-// have one.
+// Multiplies evidence. Links that were tested earlier count, too; only codes that existed then can
+// have such evidence.
 static int multiply(struct test *tests, size_t count, const struct kept_tests *kept,
                     struct store *store, struct error *err)
 {
@@ -111,14 +112,14 @@ static void go_through(struct kept_tests *kept, const struct test *tests, size_t
     kept->found = d.found;
 }
 
-// The link belongs before what was gone through.
+// Whether the link belongs before links that were tested already.
 static bool comes_late(const struct link_evidence *l, const struct kept_tests *kept)
 {
     const int when = compare_keys(l->made_s, kept->made_s), run = strcmp(l->uid, kept->uid);
     return kept->tests && (when ? when : run ? run : compare_keys(l->series, kept->series)) < 0;
 }
 
-// Brings `kept` up to the newest link; *first: of its items, the first that is new.
+// Brings `kept` up to the newest link; *first is the index of its first new item.
 static int catch_up(struct kept_tests *kept, size_t *first, struct store *store, int64_t newest,
                     struct arena *arena, struct error *err)
 {
@@ -181,28 +182,29 @@ const struct kept_test *link_tests_find(const struct link_tests *tests, int64_t 
 
 // ==== events ====
 
-// A change lies behind `base` (full id, or "": behind the commit before `first` that the store
-// knows) and began with `last` at the latest.
+// The commits that may have begun a change: those after `base` (full id, or "": after the commit
+// before `first` that the store knows), up to `last`.
 struct timeline_stretch {
     const char *base, *first, *last;
 };
 
 struct event_touch {
-    size_t event; // index in the list
+    size_t event; // index in the list of events
     const struct event_change *change;
 };
 
 struct event_index {
-    struct event_touch *touches; // by series, each series' by event
-    size_t *begin;               // of each series, and behind the last
+    struct event_touch *touches; // sorted by series, then by event
+    size_t *begin;               // for each series the index of its first touch, and one index
+                                 // behind the last
 };
 
-// A change whose commits are known by their ids; positions follow from a timeline.
+// A change whose commits are known by their ids. A timeline gives their positions.
 struct found_change {
     struct event_change change;
     struct timeline_stretch stretch;
     const char *at; // commit id
-    int64_t link;   // key; 0: it is of absolute times
+    int64_t link;   // the link's key; 0: absolute times show it
 };
 
 struct found_changes {
@@ -212,15 +214,15 @@ struct found_changes {
 
 // ---- commits in one order ----
 
-// The store's commits come in the order of its histories. A stretch is walked back from its last
-// commit; a commit on the way that the store does not know is put directly before its child.
+// The store's commits come in the order of its histories. A stretch is followed back from its last
+// commit. A commit on the way that the store does not know is put directly before its child.
 
-enum { STRETCH_MOST = 1024 }; // commits that one is followed back
+enum { STRETCH_MOST = 1024 }; // how many commits back a stretch is followed
 
 struct stop {
     struct commit commit;
     size_t anchor; // the store's commit that it is, or comes before
-    size_t before; // by so many
+    size_t before; // how many commits it comes before the anchor
     bool line;
 };
 
@@ -238,7 +240,7 @@ static void put_in_order(struct walk *w, const struct commit *commit, size_t anc
     w->stops[w->count++] = (struct stop){*commit, anchor, before, false};
 }
 
-// A commit that is between: of an earlier stretch, or a new one.
+// Finds the stop of a commit between: that of an earlier stretch, or a new one.
 static struct stop *between(struct walk *w, const struct commit *commit, size_t anchor,
                             size_t before)
 {
@@ -250,13 +252,15 @@ static struct stop *between(struct walk *w, const struct commit *commit, size_t 
     return &w->stops[w->count - 1];
 }
 
-// Was `id` the end of the stretch? Without a base that is what the store knows behind `first`.
+// Whether the stretch ends at `id`. Without a base it ends at a commit before `first` that the
+// store knows.
 static bool ends(const struct timeline_stretch *stretch, bool behind, bool known, const char *id)
 {
     return stretch->base[0] ? strcmp(stretch->base, id) == 0 : behind && known;
 }
 
-// Something that a build reads differs from its first parent; what cannot be asked counts.
+// Whether a commit changes a file that a build reads, relative to its first parent; true if that
+// cannot be told.
 static bool changes_inputs(const struct walk *w, const struct commit *c)
 {
     const struct timeline_sources *s = w->sources;
@@ -271,8 +275,8 @@ static bool changes_inputs(const struct walk *w, const struct commit *c)
     return !s->repository || !s->path_count || !c->parent[0];
 }
 
-// The last commit of a stretch. One that no run was of may have the code of another's tree: it
-// comes behind those of the store, by date. NULL: there is none.
+// The last commit of a stretch. A commit without a run may have the code of another commit's tree;
+// it is put after those of the store, by date. NULL: there is none.
 static struct stop *last_of(struct walk *w, const char *id)
 {
     const size_t at = id_find(&w->known, id);
@@ -286,7 +290,8 @@ static struct stop *last_of(struct walk *w, const char *id)
     return between(w, &commit, w->known.count, SIZE_MAX / 2 - (size_t)commit.time_s);
 }
 
-// Returns the oldest commit of its line, or NULL: it was not followed as far as its base.
+// Follows a stretch back. Returns the oldest commit of its line, or NULL if the base was not
+// reached.
 static const char *follow(struct walk *w, const struct timeline_stretch *stretch)
 {
     struct stop *last = last_of(w, stretch->last);
@@ -331,14 +336,14 @@ static int in_order(const void *left, const void *right)
     return a->before > b->before ? -1 : a->before < b->before;
 }
 
-// The position of a commit; SIZE_MAX: it is not known.
+// The position of a commit; SIZE_MAX: not known.
 static size_t timeline_find(const struct timeline *timeline, const char *id)
 {
     return id_find(&timeline->places, id);
 }
 
-// In the arena. A stretch is followed back along first parents; what lies on it gets its place
-// between.
+// Makes the timeline, in the arena. Each stretch is followed back along first parents, and its
+// commits get their places.
 static int timeline_read(struct timeline *out, struct store *store,
                          const struct timeline_sources *sources,
                          const struct timeline_stretch *stretches, size_t count,
@@ -374,9 +379,9 @@ static int timeline_read(struct timeline *out, struct store *store,
     return 0;
 }
 
-// ---- events by the series that they touch ----
+// ---- finding events by the series that they touch ----
 
-// In the arena. `series`: how many there are.
+// Makes the index in the arena. `series` is their number.
 static void event_index_make(struct event_index *out, const struct event_list *list, size_t series,
                              struct arena *arena)
 {
@@ -399,11 +404,11 @@ static void event_index_make(struct event_index *out, const struct event_list *l
     *out = (struct event_index){touches, begin};
 }
 
-// ---- what the histories found ----
+// ---- the changes of the histories ----
 
-// Changes from three sources: links, which are of the code; change points of absolute times, which
-// are of the code only where nothing was measured side by side; the controls' common mode, which
-// the series themselves do not show, because it is taken off them.
+// Collects changes from three sources: links, which concern the code; change points of absolute
+// times, which concern the code only where nothing was compared by pairs; and the controls' common
+// mode, which the series themselves do not show because it was subtracted from them.
 
 struct finding {
     const struct history_set *set;
@@ -427,9 +432,9 @@ static size_t device_of(const struct history_set *set, const char *uuid)
     return d;
 }
 
-// ---- links, and change points ----
+// ---- links and change points ----
 
-// A change of one code of series `i`, whatever told it.
+// Makes a change of one code of series `i`, whatever showed it.
 static struct event_change change_of(const struct finding *f, size_t i,
                                      const struct linked_change *c)
 {
@@ -460,15 +465,17 @@ static void add_linked(struct finding *f, size_t i, const struct link_tests *tes
     }
 }
 
-// Where the codes were compared side by side, absolute times have nothing to say of them; and where
-// the code is the same, one series alone that moved is a process that lay elsewhere.
+// Whether a change point counts. If the codes were compared by pairs, absolute times do not count
+// for them. If the code is the same, a single series that moved is due to where its process's data
+// lay.
 static bool counts(const struct series_history *s, const struct history_change *c)
 {
     return c->shared || (!s->linked.neighbours && !history_is_linked(&s->linked, c) &&
                          c->attribution != ATTRIBUTION_ENVIRONMENT);
 }
 
-// A change that is told from more than one time is said there.
+// Whether a change that a plain run reported is also found from more than one time, and is reported
+// there.
 static bool is_told_by_points(const struct series_history *s, const struct linked_change *c)
 {
     bool told = false;
@@ -481,7 +488,7 @@ static bool is_told_by_points(const struct series_history *s, const struct linke
     return told;
 }
 
-// What a plain run told from times alone, for as long as nothing else is known of it.
+// Adds what plain runs reported from times alone, as long as nothing else is known about it.
 static void add_alone(struct finding *f, size_t i)
 {
     const struct series_history *s = &f->set->series[i];
@@ -517,7 +524,7 @@ static void add_points(struct finding *f, size_t i)
 
 // ---- the controls ----
 
-// Drivers and runtimes that changed where the controls moved are why.
+// Finds the driver or runtime that changed where the controls moved, which is the reason.
 static const char *break_between(const struct finding *f, const char *uuid,
                                  const struct history_commit *commits, const struct change *c)
 {
@@ -536,8 +543,8 @@ static const char *break_between(const struct finding *f, const char *uuid,
     return NULL;
 }
 
-// How surely it was the driver: runs under one differ too, and by more than the points of a change
-// let one think that are many in few runs.
+// The size of a driver's change with an interval. Runs under one driver differ, too, and by more
+// than the points suggest if many of these come from few runs.
 static struct interval size_of(const struct change *c, const char *what,
                                const struct driver_steps *drivers)
 {
@@ -551,7 +558,7 @@ static struct interval size_of(const struct change *c, const char *what,
     return c->size;
 }
 
-// A shift that moves the controls moves every series of the device.
+// Adds a shift of the controls, which moves every series of the device.
 static void add_shift(struct finding *f, const struct control_shifts *mode, const struct change *c,
                       const struct driver_steps *drivers)
 {
@@ -597,7 +604,7 @@ static int add_device(struct finding *f, struct store *store, const char *uuid, 
     return status;
 }
 
-// ---- all of them ----
+// ---- all sources ----
 
 static int find_all(struct finding *f, struct store *store, struct error *err)
 {
@@ -629,14 +636,14 @@ static int events_find(struct found_changes *out, const struct history_set *set,
     return status;
 }
 
-// ---- what people decided ----
+// ---- the decisions of people ----
 
-// An event's entries put together from the store's and from those of the epochs file.
+// Combines an event's entries from the store and from the epochs file.
 
 // ---- accepted baselines ----
 
-// Does the level accepted there hold what the event did? Where a repository knows both commits,
-// ancestry says, and no date.
+// Whether the level that was accepted includes the event's change. If a repository knows both
+// commits, ancestry decides, and dates do not.
 static bool is_behind(const struct epoch *epoch, const struct event *e, const struct timeline *t,
                       const struct repository *repository, struct arena *arena)
 {
@@ -650,7 +657,8 @@ static bool is_behind(const struct epoch *epoch, const struct event *e, const st
     return at != SIZE_MAX ? at >= e->last : t->commits[e->last].time_s < epoch->when_s;
 }
 
-// The file grows at its end: the first that holds the change is the one that was made for it.
+// Finds the epoch that accepts a change. The file grows at its end, so the first one that includes
+// the change was made for it.
 static const struct epoch *accepting(const struct event *e, const struct event_change *c,
                                      const struct history_set *set, const struct timeline *t,
                                      const struct repository *repository, struct arena *arena)
@@ -687,7 +695,8 @@ static const struct epoch *accepted_with(const struct event *e, const struct his
 
 // ---- entries ----
 
-// A person's word has a day and no hour: it comes behind what the tool said on that day.
+// Adds a person's entry. It has a day and no time, so it is put after the tool's entries of that
+// day.
 static void add_word(struct event *e, struct event_entry *entries, const struct event_entry *word)
 {
     size_t at = e->entry_count++;
@@ -697,9 +706,9 @@ static void add_word(struct event *e, struct event_entry *entries, const struct 
     e->state = word->state;
 }
 
-// Sets the entries and the state of an event: the entries that were kept (`stored` may be NULL),
-// `now` if it says something new, and people's, in order of time. A person's word counts, and a
-// decision more than an accepted baseline. All in the arena.
+// Sets the entries and the state of an event. The entries are the stored ones (`stored` may be
+// NULL), `now` if it adds something, and those of people, in the order of time. People's entries
+// decide the state, and a decision takes precedence over an accepted baseline. All in the arena.
 static void events_decide(struct event *event, const struct stored_event *stored,
                           const struct event_entry *now, const struct history_set *set,
                           const struct timeline *timeline, const struct repository *repository,
@@ -734,11 +743,12 @@ static void events_decide(struct event *event, const struct stored_event *stored
         event_is_open(event->state) ? epoch_taken(epochs, event->name) : (struct event_taken){0};
 }
 
-// ---- events as they were reported before ----
+// ---- events that were reported before ----
 
-// Events as they are found now and as they were reported before. Both are the same event when they
-// have a series in common whose ranges of commits meet; then the name stays. The tool's own word of
-// an event is kept in the store, a person's in the epochs file (events_decide()), and that counts.
+// Matches the present events with those that were reported before. Two are the same event if they
+// have a series in common and the ranges of its commits meet; the event then keeps its name. The
+// tool's entries are kept in the store, people's in the epochs file (events_decide()); the latter
+// decide.
 
 struct remembering {
     struct events *events;
@@ -747,12 +757,12 @@ struct remembering {
     const struct events_asked *asked;
     struct stored_event *stored;
     size_t stored_count;
-    bool *found;              // of the stored ones
-    struct event_index index; // of all events, withdrawn ones too
+    bool *found;              // by stored event: it was found again
+    struct event_index index; // of all events, including withdrawn ones
     struct arena *arena;
 };
 
-// ---- which is which ----
+// ---- matching ----
 
 static size_t index_of(const struct history_set *set, int64_t series)
 {
@@ -764,14 +774,14 @@ static size_t index_of(const struct history_set *set, int64_t series)
 
 static const double same_size = 0.1; // levels move a little as links come
 
-// Both of one series.
+// Whether two changes of one series meet.
 static bool meets(const struct remembering *r, const struct stored_event_change *s,
                   const struct event_change *c)
 {
     const struct timeline *t = &r->events->timeline;
     const size_t first = timeline_find(t, s->first), last = timeline_find(t, s->last);
-    // The same links, told at another commit since. Evidence alone is the same of many: it ends
-    // where a gate is sure.
+    // The same links, reported at another commit since. Evidence alone is not enough, because many
+    // changes have the same: measuring ends when a gate is certain.
     if (c->was && (strcmp(c->was, s->last) == 0 ||
                    (c->log_evidence == s->log_evidence &&
                     fabs(c->size.value - s->log_ratio) <= same_size * fabs(s->log_ratio))))
@@ -779,7 +789,7 @@ static bool meets(const struct remembering *r, const struct stored_event_change 
     return last != SIZE_MAX && (first == SIZE_MAX ? last : first) <= c->last && last >= c->first;
 }
 
-// Each that was reported becomes the one that has most of it.
+// Matches each reported event with the event that has most of its changes.
 static void recognise(struct remembering *r)
 {
     struct events *events = r->events;
@@ -821,7 +831,8 @@ static bool is_taken(const struct remembering *r, const char *name, const struct
     return taken;
 }
 
-// The commit that it most likely began with; what is no commit's says so.
+// Names an event after the commit that most likely began it; an event that no commit caused gets
+// another name.
 static void name_event(struct remembering *r, struct event *e)
 {
     const char *cause = e->cause == ATTRIBUTION_KERNEL ? "" : attribution_name(e->cause);
@@ -895,10 +906,10 @@ static void add_withdrawn(struct remembering *r)
     r->events->stored = stored;
 }
 
-// ---- what became of it ----
+// ---- the present state ----
 
-// Whether `other` is of what followed a change: of the line both are; of a branch that the line
-// does not have, what its own commits did later.
+// Whether `other` comes after a change. On the line this holds for all changes of the line; on a
+// branch that the line does not have, only for the branch's own later commits.
 static bool follows(const struct remembering *r, const struct event_change *other,
                     const struct event_change *c)
 {
@@ -910,7 +921,8 @@ static bool follows(const struct remembering *r, const struct event_change *othe
                                                            commits[c->last].id));
 }
 
-// What is left of a change after the later ones of its series, up to those that began by `until`.
+// How much of a change is left after later changes of its series, up to those that began by
+// `until`.
 static double left_by(const struct remembering *r, const struct event *e,
                       const struct event_change *c, size_t until)
 {
@@ -924,8 +936,8 @@ static double left_by(const struct remembering *r, const struct event *e,
     return left;
 }
 
-// A series is back when less than a quarter of it is left: in the newest code, where links lead
-// there, or after any later change. What makes it slower again is an event of its own.
+// Whether a series is back: less than a quarter of the change is left, in the newest code if links
+// lead there, or after any later change. If it gets slower again, that is another event.
 static bool is_undone(const struct remembering *r, const struct event *e,
                       const struct event_change *c)
 {
@@ -947,8 +959,9 @@ static bool is_fixed(const struct remembering *r, const struct event *e)
     return slower > 0 && undone == slower;
 }
 
-// It took slowdowns back, to the very code before them, and did nothing else: there is nothing to
-// decide. One that takes a gain back, on purpose or by a merge that went wrong, is for a person.
+// Whether the event only took slowdowns back, to exactly the code before them, so that there is
+// nothing to decide. An event that takes a gain back, on purpose or by a failed merge, is for a
+// person to decide.
 static bool is_revert(const struct event *e)
 {
     bool back = true;
@@ -965,7 +978,8 @@ static bool was(const struct stored_event *s, enum event_state state)
     return found;
 }
 
-// HEAD does not come after it: its branch is gone, for a change of a branch that is there is found.
+// Whether HEAD does not come after the event: its branch is gone, because changes of existing
+// branches are found.
 static bool is_abandoned(const struct remembering *r, const struct event *e)
 {
     const struct repository *repository = r->asked->sources.repository;
@@ -977,7 +991,7 @@ static bool is_abandoned(const struct remembering *r, const struct event *e)
            (strcmp(head.id, gone.id) != 0 && !repository_descends(repository, head.id, gone.id));
 }
 
-// What the tool says of it now, and why. Once confirmed it stays so.
+// The tool's present state of the event, and why. A confirmed event stays confirmed.
 static struct event_entry opinion(const struct remembering *r, const struct event *e,
                                   const struct stored_event *s)
 {
@@ -1031,7 +1045,7 @@ static int keep(struct remembering *r, const struct event *e, struct stored_even
     return 0;
 }
 
-// A culprit that a search ended with.
+// Narrows an event to the culprit that a search found.
 static void narrow(struct event *e, const struct stored_event *s)
 {
     for (size_t i = 0; s && s->culprit[0] && i < e->culprit_count; i++) {
@@ -1084,9 +1098,9 @@ static void settle(struct remembering *r)
     free(now);
 }
 
-// Gives names, entries and states to the events as they are found, newest first, and adds those
-// that were reported and are found no more, as withdrawn. What is new of all that is kept when
-// asked->now_s is not 0; a store that takes nothing is complained of on standard error.
+// Gives names, entries and states to the events found now, newest first. Adds those that were
+// reported and are not found any more, as withdrawn. New entries are kept in the store if
+// asked->now_s is not 0; if it cannot be written, a message goes to standard error.
 static int events_remember(struct events *events, const struct history_set *set,
                            struct store *store, const struct events_asked *asked,
                            struct arena *arena, struct error *err)
@@ -1105,7 +1119,8 @@ static int events_remember(struct events *events, const struct history_set *set,
 
 // ---- positions ----
 
-// The first commit on a line of first parents behind `base`, where its own is not known that far.
+// The first commit after `base` on a line of first parents, for a stretch whose own line is not
+// known that far back.
 static size_t behind(const struct timeline *t, size_t base, size_t last)
 {
     size_t first = base + 1;
@@ -1114,7 +1129,7 @@ static size_t behind(const struct timeline *t, size_t base, size_t last)
     return first;
 }
 
-// A change between points may also have begun with a commit before the first that nobody measured.
+// A change between points may also have begun with an unmeasured commit before the first of them.
 static size_t unmeasured(const struct timeline *t, size_t first)
 {
     while (first > 0 && t->between[first - 1])
@@ -1122,7 +1137,8 @@ static size_t unmeasured(const struct timeline *t, size_t first)
     return first;
 }
 
-// `begin`: of its own line, or SIZE_MAX. Commits of another branch may lie between by their dates.
+// Gives a change its positions. `begin` is the first one of its own line, or SIZE_MAX. By date,
+// commits of other branches may lie between.
 static bool place(struct found_change *f, const struct timeline *t, size_t begin)
 {
     struct event_change *c = &f->change;
@@ -1142,7 +1158,8 @@ static bool place(struct found_change *f, const struct timeline *t, size_t begin
     return true;
 }
 
-// A commit between that was measured later, and still had the code of the link's base, did nothing.
+// Narrows a link's range: a commit in it that was measured later, and still had the code of the
+// link's base, did not begin the change.
 static int narrow_link(struct found_change *f, const struct timeline *t, struct store *store,
                        struct error *err)
 {
@@ -1161,7 +1178,8 @@ static int narrow_link(struct found_change *f, const struct timeline *t, struct 
 
 // ---- culprits ----
 
-// Commits of branches that lie between by their dates are none.
+// Lists the possible culprits. Commits of branches that only lie between by their dates are left
+// out.
 static void name_culprits(struct event *e, const struct timeline *t, struct arena *arena)
 {
     size_t *kept = arena_alloc(arena, (e->culprit_count + 1) * sizeof(*kept)), count = 0;
@@ -1188,7 +1206,7 @@ int events_sources(struct timeline_sources *out, struct store *store,
 {
     struct run run = {0};
     struct policy policy = {0};
-    struct error unreadable; // another version's: then every commit counts
+    struct error unreadable; // it has another version; then every commit counts
     int64_t id;
     *out = (struct timeline_sources){.repository = repository};
     if (store_last_run(&id, store, RUN_MEASURE, err) ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Judges one series from the points of its history: its levels, its changes, and whose they are.
-// Where the points come from is not its business, nor what is kept of the judgement.
+// Judges one series from the points of its history: its levels, its changes, and their causes.
+// Reading points and keeping judgements is done elsewhere.
 #include "ci/history/history.h"
 
 #include "baselines/judgement.h"
@@ -19,7 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HISTORY_LEVEL_POINTS = 10 }; // of the accepted state, and of the newest
+enum {
+    HISTORY_LEVEL_POINTS = 10
+}; // how many points give the level of the accepted state, and how
+   // many the newest level
 
 enum { CONTROLS_MOST = 8 };
 
@@ -27,7 +30,7 @@ const struct history_options history_defaults = {.margin = 0.01, .confidence = 0
 
 // ---- values ----
 
-// Every point has a prediction.
+// Whether every point has a prediction.
 static bool history_predicted(const struct stored_points *stored)
 {
     for (size_t i = 0; i < stored->count; i++) {
@@ -146,7 +149,7 @@ static int compare_runs(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-// The index of a run in the common mode; SIZE_MAX: the run is not there.
+// The index of a run in the common mode; SIZE_MAX: it is not there.
 static size_t shift_of(const struct control_shifts *s, int64_t run)
 {
     const int64_t *found = bsearch(&run, s->runs, s->count, sizeof(*s->runs), compare_runs);
@@ -224,7 +227,8 @@ static void attribute_alone(struct history_change *c, const struct series_histor
     }
 }
 
-// Each once where it comes again at once, as a commit does that was measured several times.
+// Lists the ids of a change's commits. A commit that was measured several times in a row is listed
+// once.
 static const char *held_by(const struct stored_point *points, const struct change *change,
                            struct arena *keep)
 {
@@ -271,7 +275,7 @@ static void tell(struct series_history *s, const struct changepoints *found)
     s->told = (struct told){shape.creeps, shape.creep, found->pattern};
 }
 
-// The same, of settled and newer points that were judged apart.
+// Does the same for settled and newer points that were judged separately.
 static void tell_joined(struct series_history *s, struct pattern newest)
 {
     struct changepoints found = {.changes = xcalloc(s->change_count + 1, sizeof(struct change)),
@@ -296,16 +300,17 @@ static void take_changes(struct series_history *s, struct changepoints *found, s
     changepoints_free(found);
 }
 
-// Sets out->values, from out->stored and out->against_model.
+// Computes out->values from out->stored and out->against_model.
 static void history_values(struct series_history *out, const struct control_shifts *common,
                            struct arena *scratch)
 {
     out->values = values_of(&out->stored, out->against_model, scratch);
-    const bool alone = common && common->levels && out->series->control; // nothing is beside it
+    // The control is the only one, so nothing can be subtracted from it.
+    const bool alone = common && common->levels && out->series->control;
     out->common_mode = !alone && take_off(out->values, &out->stored, common);
 }
 
-// Sets out->breaks and out->changes.
+// Finds out->breaks and out->changes.
 static void history_find(struct series_history *out, struct arena *keep)
 {
     struct changepoints found;
@@ -314,7 +319,7 @@ static void history_find(struct series_history *out, struct arena *keep)
     take_changes(out, &found, keep);
 }
 
-// The same of the newest stretch, in which these `count` changes were found before.
+// Does the same for the newest stretch, in which these `count` changes were found before.
 static void history_find_again(struct series_history *out, const struct change *earlier,
                                size_t count, struct arena *keep)
 {
@@ -324,17 +329,17 @@ static void history_find_again(struct series_history *out, const struct change *
     take_changes(out, &found, keep);
 }
 
-// ---- against the accepted state ----
+// ---- comparing with the accepted state ----
 
-// The first point of the accepted state; false: it was not measured yet, and *out is 0.
+// Finds the first point of the accepted state. False: it was not measured yet, and *out is 0.
 static bool epoch_begins(size_t *out, const struct epoch *epoch, const struct stored_points *stored)
 {
     for (*out = 0; *out < stored->count; ++*out) {
         if (strcmp(stored->points[*out].commit, epoch->commit) == 0)
             return true;
     }
-    // Accepted at a commit that was not measured: the newest of the day on which it was, from where
-    // its machine code is that, or the first that came later.
+    // The epoch's commit was not measured. Then it is the newest point of the accepted day from
+    // which on the machine code is the same, or else the first later point.
     size_t at = 0;
     while (at < stored->count && stored->points[at].time_s < epoch->when_s)
         at++;
@@ -350,8 +355,8 @@ static bool epoch_begins(size_t *out, const struct epoch *epoch, const struct st
     return true;
 }
 
-// Where the accepted state's points end: at the first change, and where there is none early enough
-// that as many are left. A level that is held against its own points never moves.
+// Where the points of the accepted state end: at the first change, or if that comes late, so early
+// that as many points are left. A level that is compared with its own points never moves.
 static size_t accepted_end(const struct series_history *s, size_t count)
 {
     size_t end = count;
@@ -411,7 +416,7 @@ static void history_remember(struct series_history *s)
         s->recent[s->recent_count++] = (float)s->stored.points[i].time_ns;
 }
 
-// ---- whose a change is that several series share ----
+// ---- the cause of a change that several series share ----
 
 static size_t device_number(const struct series_history *all, size_t i)
 {
@@ -421,11 +426,11 @@ static size_t device_number(const struct series_history *all, size_t i)
     return d;
 }
 
-// A commit that a change may have begun with: one word of change->held.
+// A commit that may have begun a change: one word of change->held.
 struct held {
     const char *id; // `length` bytes
     size_t length, series, index;
-    bool likely; // it most likely began there
+    bool likely; // the change most likely began with it
 };
 
 static int compare_ids(const struct held *a, const struct held *b)
@@ -444,7 +449,7 @@ static int by_id(const void *left, const void *right)
                                   : (a->index > b->index) - (a->index < b->index);
 }
 
-// All held changes, sorted by id, then by series, then by change.
+// Lists all such commits, sorted by id, then by series, then by change.
 static struct held *all_held(size_t *count, const struct series_history *all, size_t series)
 {
     struct held *list = NULL;
@@ -468,7 +473,8 @@ static struct held *all_held(size_t *count, const struct series_history *all, si
     return list;
 }
 
-// `held`: of one commit; a series' first change that holds it counts.
+// Finds the cause of the changes at one commit, given by `held`. Of a series the first such change
+// counts.
 static void attribute_commit(struct series_history *all, size_t count, const size_t *devices,
                              const struct held *held, size_t held_count)
 {
@@ -520,7 +526,7 @@ void history_attribute(struct series_history *all, size_t count)
     free(held);
 }
 
-// ---- the points that a chart shows: settled ones are thinned once, later ones are all there ----
+// ---- the points of a chart: settled ones are thinned once, later ones are all shown ----
 
 static int add_chart_point(struct chart_point *out, struct store *store,
                            const struct stored_point *p, size_t index, struct error *err)
@@ -533,7 +539,7 @@ static int add_chart_point(struct chart_point *out, struct store *store,
     return store_half_width(&out->half_ns, store, p->measurement, err);
 }
 
-// kept->chart, in `keep`: the settled points of `stored`, thinned to about HISTORY_CHART.
+// Sets kept->chart, in `keep`: the settled points of `stored`, thinned to about HISTORY_CHART.
 static int history_kept_settle(struct history_kept *kept, struct store *store,
                                const struct stored_points *stored, struct arena *keep,
                                struct error *err)
@@ -585,17 +591,17 @@ int history_kept_chart(struct chart_point **out, size_t *count, struct store *st
     return 0;
 }
 
-// ---- judged before, and judged now ----
+// ---- earlier judgements and new points ----
 
-// Joins what was judged of a series before with what is judged of its new points, and says what to
-// keep. It judges anew from the beginning when something other than new points has changed; until
-// then a change that was surely found stays.
+// Joins the earlier judgement of a series with that of its new points, and decides what is kept. It
+// judges everything anew if something other than new points has changed. Otherwise a change that
+// was certain stays.
 
-// Raised when this file would conclude something else from the same points.
+// Raised when this file would draw other conclusions from the same points.
 enum { HISTORY_KEPT_VERSION = 9 };
 
-// Names what judgements are made by: settings, the accepted epoch of the series, and which of its
-// points count elsewhere.
+// Makes a text that identifies what a judgement depends on: settings, the accepted epoch of the
+// series, and which of its points count at other commits.
 static void maker_of(char out[JUDGEMENT_MAKER_TEXT], const struct history_options *options,
                      const struct epoch *epoch, int64_t series)
 {
@@ -620,7 +626,7 @@ bool history_kept_believed(const struct judgement *judgement)
     return strncmp(judgement->maker, begin, strlen(begin)) == 0;
 }
 
-// How many of `count` points of a series are settled.
+// How many of a series' `count` points are settled.
 static size_t settled_of(size_t count, const struct series_entry *series)
 {
     char problem[PROBLEM_TEXT];
@@ -651,7 +657,7 @@ static void begin(struct series_history *out, const struct series_entry *entry,
             epoch_find(options->epochs, entry->kernel, &entry->problem, entry->device_uuid);
 }
 
-// The series' own part of a judgement, into it and out of it.
+// Copies the series' part between a judgement and its history.
 static void say(struct judgement *j, const struct series_history *s)
 {
     j->against_model = s->against_model;
@@ -714,7 +720,7 @@ int history_kept_find(struct series_history *out, struct history_kept *kept, boo
     if (kept->judgement.points && read_points(&out->stored, store, entry, &newest, scratch, err))
         return -1;
     if (kept->judgement.points && out->stored.count == 0)
-        return 0; // gone without a mark: another program's doing
+        return 0; // it was removed without a mark, by another program
     if (out->stored.count)
         history_remember(out);
     repeat(out, &kept->judgement);
@@ -725,7 +731,7 @@ int history_kept_find(struct series_history *out, struct history_kept *kept, boo
 
 // ---- judging ----
 
-// A stretch of the points and values, as a series of its own.
+// Makes a series of a stretch of points and values.
 static struct series_history stretch(const struct series_history *s, size_t first, size_t end)
 {
     struct series_history out = *s;
@@ -751,7 +757,8 @@ static bool is_known(const struct history_change *changes, size_t count,
     return false;
 }
 
-// Settled changes before `seam`, and those of the newer points, whose first has index `base`.
+// Joins the settled changes before `seam` with those of the newer points, the first of which has
+// the index `base`.
 static void join(struct series_history *out, const struct history_change *settled,
                  size_t settled_count, const struct series_history *newer, size_t base, size_t seam,
                  struct arena *keep)
@@ -776,7 +783,8 @@ static void join(struct series_history *out, const struct history_change *settle
     out->change_count = count;
 }
 
-// A break lies between two points: those up to `base` are known, later ones are the newer points'.
+// Joins breaks. A break lies between two points: those up to `base` are known, later ones come from
+// the newer points.
 static void join_breaks(struct series_history *out, const struct history_break *settled,
                         size_t settled_count, const struct series_history *newer, size_t base,
                         struct arena *keep)
@@ -794,7 +802,7 @@ static void join_breaks(struct series_history *out, const struct history_break *
     out->break_count = count;
 }
 
-// Where the commit of a change is among the points now: points may have come before it. SIZE_MAX:
+// The present index of a change's commit, because points may have been added before it. SIZE_MAX:
 // it is not there.
 static size_t place_now(const struct series_history *s, const struct history_change *c, size_t base)
 {
@@ -808,7 +816,7 @@ static size_t place_now(const struct series_history *s, const struct history_cha
     return at < s->stored.count ? at : SIZE_MAX;
 }
 
-// The changes that were found before among the points from `base` on, and are still there.
+// Collects earlier changes among the points from `base` on that are still there.
 static size_t found_before(struct change *out, const struct series_history *s,
                            const struct judgement *j, size_t base)
 {
@@ -827,8 +835,8 @@ static size_t found_before(struct change *out, const struct series_history *s,
     return count;
 }
 
-// All points are there. What was told of a series that is not settled stays as long as the points
-// bear it out.
+// Judges a series all of whose points were read. Changes that were reported for a series that is
+// not settled stay as long as the points support them.
 static void judge_whole(struct series_history *s, const struct judgement *j, size_t settled,
                         const struct history_options *options, struct arena *keep)
 {
@@ -885,8 +893,8 @@ static int judge_anew(struct series_history *s, struct history_kept *kept, struc
     return history_kept_settle(kept, store, &s->stored, keep, err);
 }
 
-// The points after the settled ones and the context before them; false: what was settled no longer
-// stands as it was, or has to grow.
+// Reads the points after the settled ones, with the context before them. False: the settled part is
+// no longer valid, or must grow.
 static bool newer_points(struct stored_points *out, const struct judgement *j,
                          const struct series_entry *entry)
 {
@@ -895,7 +903,7 @@ static bool newer_points(struct stored_points *out, const struct judgement *j,
         if (out->points[before++].measurement > j->newest_key)
             return false;
     }
-    before++; // the last settled point too
+    before++; // includes the last settled point
     if (before > out->count || before < HISTORY_CONTEXT)
         return false;
     out->points += before - HISTORY_CONTEXT;
@@ -903,8 +911,8 @@ static bool newer_points(struct stored_points *out, const struct judgement *j,
     return settled_of(j->settled + out->count - HISTORY_CONTEXT, entry) == j->settled;
 }
 
-// The epoch's commit was measured only now, or is still to come: where the accepted state begins is
-// looked for among all points.
+// Whether the beginning of the accepted state must be looked for among all points, because the
+// epoch's commit was measured only now, or not yet.
 static bool begins_anew(const struct series_history *s, const struct judgement *j)
 {
     if (!s->epoch)
@@ -917,7 +925,8 @@ static bool begins_anew(const struct series_history *s, const struct judgement *
     return j->since == SIZE_MAX;
 }
 
-// The accepted state begins where it did; its level is measured again while it may still change.
+// Computes the level of an accepted state that begins where it did; new points may change the
+// level.
 static void accept_newer(struct series_history *s, const struct judgement *j, size_t base)
 {
     s->since_known = true;
@@ -970,7 +979,7 @@ static int judge_newer(struct series_history *s, struct history_kept *kept, bool
     free(before);
     join(s, j->changes, j->change_count, &newer, base, j->settled - HISTORY_CONTEXT / 2, keep);
     join_breaks(s, j->breaks, j->break_count, &newer, base, keep);
-    // Whether all of it creeps is asked when more of it settles.
+    // Creep over all points is only tested when more of them settle.
     s->told = j->told;
     s->told.pattern = newer.told.pattern;
     accept_newer(s, j, base);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A series levelled from the links in the store.
+// Computes a series' levels from the links in the store.
 #include "ci/history/load.h"
 
 #include "baselines/judgement.h"
@@ -13,32 +13,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Links see what no gate would call a change, and codes that only crept are looked at again and
-// again, in every series: one in 10,000 is called moved that is not. A gate's evidence does not
-// know what pairs cannot see: where that is 0.1 %, 5 of 1,000 codes that are equal are called
-// slower or faster by more than 0.3 %. For those to be few among the changes, the same holds.
+// Links show changes that no gate would report, and codes that only crept are looked at again and
+// again in every series. So one in 10,000 may be called moved by mistake. A gate's evidence does
+// not include the errors that pairs cannot show: if these are 0.1 %, 5 of 1,000 equal codes are
+// called slower or faster by more than 0.3 %. So that few of the changes are false, they must meet
+// the same limit.
 #define LINKS_SURE 0.9999
 
-// ---- links with what they name ----
+// ---- links and their commits ----
 
-// A link with what it names.
+// A link with its codes and commits.
 struct fact {
     const struct link_fact *link;
     const struct commit_place *base, *head;
-    size_t from, to; // the codes' numbers
+    size_t from, to; // numbers of the codes
 };
 
-// The links of a series, in order of the head's commit, then of making. Codes are numbered in the
-// order in which the links name them.
+// The links of a series, sorted by the head's commit, then by the time of making. Codes are
+// numbered in the order in which the links name them.
 struct facts {
     struct fact *items;
     size_t count;
     int64_t newest_link; // the largest key
-    int64_t *codes;      // of each number the key,
-    size_t *met;         // the link that names it first,
-    int64_t *left_s;     // and the order_s of the first link with the code after it
+    int64_t *codes;      // for each number the code's key,
+    size_t *met;         // the index of the first link that names it,
+    int64_t *left_s;     // and the order_s of the first link whose head is the next code
     size_t code_count;
-    size_t newest;   // number of the newest code
+    size_t newest;   // the newest code's number
     size_t line_run; // index of the plain run that has it; SIZE_MAX: the newest link has it
     struct store *store;
     const struct commit_places *places;
@@ -74,7 +75,7 @@ static const struct commit_place *link_met_at(const struct facts *f, size_t numb
     return one->from == number ? one->base : one->head;
 }
 
-// Slots of numbers + 1 with their codes' keys, a power of two of them.
+// A hash table: slots with number + 1 of the code with that key; its size is a power of two.
 struct slot {
     int64_t code;
     size_t number;
@@ -106,7 +107,7 @@ static size_t number_of(struct facts *f, struct numbers *n, int64_t code, size_t
     return slot->number - 1;
 }
 
-// Each code once, in the order in which the links name them.
+// Numbers each code once, in the order in which the links name them.
 static void number_codes(struct facts *f)
 {
     size_t room = 16;
@@ -128,8 +129,8 @@ static void number_codes(struct facts *f)
 
 // ---- the newest code ----
 
-// The code of the series at the newest commit that a plain run looked at, by its key, and the index
-// of that run; 0 and SIZE_MAX: none had one.
+// Finds the series' code at the newest commit that a plain run measured, and the index of that run;
+// 0 and SIZE_MAX if no run has one.
 static int link_newest_code(int64_t *code, size_t *run, struct store *store,
                             const struct commit_places *places, const struct series *series,
                             struct error *err)
@@ -182,8 +183,8 @@ static int find_newest(struct facts *f, struct error *err)
     return 0;
 }
 
-// Of the plain runs that had the newest code, one after the other back from the newest, the oldest
-// one's commit. Only where `line_run` is one.
+// Goes back over the plain runs that had the newest code, without a gap, and returns the oldest
+// one's commit. Only used if `line_run` is set.
 static int link_newest_since(const struct commit_place **out, const struct facts *f,
                              struct error *err)
 {
@@ -203,9 +204,9 @@ static int link_newest_since(const struct commit_place **out, const struct facts
 
 // ---- all ----
 
-// Takes the links in the order of their commits, up to the first link whose commit has no place
-// yet: another process stored that commit after the places were read. The next run takes that link
-// and all behind it.
+// Takes links in the order of their commits, up to the first link whose commit has no place yet
+// because another process stored that commit after the places were read. The next run takes that
+// link and all after it.
 static void take_facts(struct facts *f, const struct link_fact *links, size_t count)
 {
     bool sorted = true;
@@ -224,7 +225,7 @@ static void take_facts(struct facts *f, const struct link_fact *links, size_t co
         qsort(f->items, f->count, sizeof(*f->items), in_order);
 }
 
-// In the arena. `places` (store_commit_places) and the series stay where they are.
+// Reads the links into the arena. `places` (store_commit_places) and the series must not move.
 static int link_facts_read(struct facts *f, struct error *err)
 {
     struct link_fact *links;
@@ -238,9 +239,9 @@ static int link_facts_read(struct facts *f, struct error *err)
 
 // ---- changes and misfits ----
 
-// Changes and misfits of links. A change is a link with the code before that the gate's rule called
-// slower or faster; its size is the difference of the two levels, so that marks count too, and its
-// interval knows what the loops of links do not add up to.
+// Finds changes and misfits. A change is a link with the code before that the gate's rule called
+// slower or faster. Its size is the difference of the two levels, so that marks count, too; its
+// interval includes the misclosure of the loops.
 
 static struct history_commit link_commit(const struct commit_place *commit)
 {
@@ -249,7 +250,7 @@ static struct history_commit link_commit(const struct commit_place *commit)
     return at;
 }
 
-// A link alone: its own size, and an error that knows how such links close.
+// The size of a single link, with an error that includes how well such links close.
 static struct interval alone(const struct link_fact *l, double confidence)
 {
     const double reach = normal_quantile(0.5 + 0.5 * confidence);
@@ -272,8 +273,8 @@ static bool same_codes(const struct link_fact *a, const struct link_fact *b)
     return a->base_code == b->base_code && a->head_code == b->head_code;
 }
 
-// The same two codes were compared once more, with an answer: that is what counts. The links come
-// by their heads, so the other is near.
+// Whether the same two codes were compared again with a decision, which then counts. Links are
+// sorted by their heads, so the other one is near.
 static bool measured_again(const struct facts *f, size_t i)
 {
     const struct fact *one = &f->items[i];
@@ -286,7 +287,7 @@ static bool measured_again(const struct facts *f, size_t i)
     return again;
 }
 
-// A link of neighbours with an answer, between no wider commits than the other's.
+// Whether a link of neighbours with a decision lies between the commits of another link.
 static bool is_within(const struct fact *one, const struct fact *wide)
 {
     const int64_t later = one->base->order_s - wide->base->order_s;
@@ -295,8 +296,8 @@ static bool is_within(const struct fact *one, const struct fact *wide)
            earlier >= 0 && (later || earlier);
 }
 
-// The link of this code with the one before it, among those within `wide`; NULL: there is none.
-// Links come by their heads.
+// Finds the link of this code with the one before it, among the links within `wide`; NULL: there is
+// none. Links are sorted by their heads.
 static const struct fact *link_within(const struct facts *f, size_t wide, int64_t code)
 {
     const struct fact *w = &f->items[wide];
@@ -310,9 +311,9 @@ static const struct fact *link_within(const struct facts *f, size_t wide, int64_
     return NULL;
 }
 
-// Its codes were neighbours while nobody had measured the commits between them. Since then links
-// within lead from one to the other, and they say which commit it was; so they do where the commits
-// were written anew and the codes stayed.
+// Whether a link is filled. Its codes were neighbours as long as nobody had measured the commits
+// between them. Links within it now lead from one code to the other, and show which commit made the
+// change. The same happens where commits were rewritten and the codes stayed.
 static bool is_filled(const struct facts *f, size_t wide)
 {
     const struct link_fact *w = f->items[wide].link;
@@ -325,11 +326,11 @@ static bool is_filled(const struct facts *f, size_t wide)
     return code == w->base_code;
 }
 
-// A change, with what the rest of the history asks of its link.
+// A change, with what the rest of the history needs of its link.
 struct judged {
     struct linked_change change;
-    size_t place; // of its link
-    bool slower;  // as the gate's rule says
+    size_t place; // the index of its link
+    bool slower;  // by the gate's rule
 };
 
 static void judge(struct linked_change *c, const struct facts *f, const struct levels *levels,
@@ -396,7 +397,7 @@ static void take_changes(struct levelling *look, struct arena *arena)
         out->changes[i] = look->changes[i].change;
 }
 
-// A misfit that has been measured again is gone.
+// Adds misfits, except those that were measured again.
 static void take_misfits(struct levelling *look, struct arena *arena)
 {
     const struct facts *f = &look->f;
@@ -443,8 +444,8 @@ static void add_step(struct linked_levels *out, const struct commit_place *at, s
     out->steps[out->step_count++] = (struct linked_step){at, level};
 }
 
-// Each link with the code before says with which commit a code came; the first code has none
-// before, and one that came back without a link has the first run that saw it.
+// Makes steps. Each link with the code before shows the commit at which a code came. The first code
+// has none before it; a code that came back without a link has the first run that measured it.
 static int take_steps(struct linked_levels *out, const struct facts *f, struct error *err)
 {
     size_t code = SIZE_MAX;
@@ -467,12 +468,12 @@ static int take_steps(struct linked_levels *out, const struct facts *f, struct e
     return 0;
 }
 
-// ---- what moved ----
+// ---- whether the level moved ----
 
 static const double moved_margin = 0.003;
 
-// The number of the code that came with the accepted commit, and the first link from which on what
-// changed is not accepted. False: no link names that commit.
+// Finds the number of the code that came with the accepted commit, and the first link from which on
+// changes are not accepted. False: no link names that commit.
 static bool find_accepted(size_t *code, size_t *first, const struct levelling *look)
 {
     const size_t length = strlen(look->accepted);
@@ -488,7 +489,7 @@ static bool find_accepted(size_t *code, size_t *first, const struct levelling *l
     return false;
 }
 
-// A change towards where the series is now, from that link on.
+// Whether there was a change in the series' present direction, from that link on.
 static bool changed_since(const struct levelling *look, size_t first, double size)
 {
     bool changed = false;
@@ -500,8 +501,8 @@ static bool changed_since(const struct levelling *look, size_t first, double siz
     return changed;
 }
 
-// Whether a level has crept. A change was judged by the gate. A creep was judged by nobody, because
-// each of its steps may be too small to be a change.
+// Whether a level has crept. The gate judges changes. Nothing has judged a creep, because each of
+// its steps may be too small to be a change.
 static bool has_moved(const struct levelling *look, size_t first, double size, double error)
 {
     const bool changed = changed_since(look, first, size);
@@ -527,7 +528,7 @@ static void take_moved(struct levelling *look)
 
 // ---- all ----
 
-// The links, closed. NULL: they are too tangled. The caller: levels_free.
+// Computes the closed levels. NULL: the links are too tangled. The caller calls levels_free().
 static struct levels *links_level(const struct facts *f, struct error *err)
 {
     struct levels *levels = levels_new();
@@ -605,13 +606,13 @@ bool history_is_linked(const struct linked_history *linked, const struct history
     return false;
 }
 
-// ---- keeping what links said ----
+// ---- keeping the result ----
 
-// Raised when the same links would say something else.
+// Raised when the same links would give another result.
 enum { LINKS_KEPT_VERSION = 18 };
 
-// Names what kept links depend on. Their judgement depends on the newest code, too, which may have
-// come without a link.
+// Makes a text that identifies what the kept result depends on. It also depends on the newest code,
+// which may have come without a link.
 static int maker_of(char out[KEPT_LINKS_MAKER], struct store *store,
                     const struct commit_places *places, const struct series *series,
                     const char *accepted, struct error *err)

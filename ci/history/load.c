@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a store to the history of its series. All are read also where some are wanted: whose a
-// change is follows from what the others did.
+// Reads the history of a store's series. All series are read even if only some are wanted, because
+// the cause of a change depends on what the others did.
 #include "ci/history/load.h"
 
 #include "ci/history/history.h"
@@ -24,7 +24,7 @@
 
 // ==== the same work on several threads ====
 //
-// Threads for a list of jobs.
+// Threads that work on a list of jobs.
 
 size_t together_threads(size_t jobs, size_t least)
 {
@@ -71,61 +71,62 @@ void together(void (*work)(void *context), void *const *contexts, size_t count)
 
 // ==== loading ====
 
-// A code on the line; keys of the store.
+// A code's stay on the line, from one commit to another; keys of the store.
 struct stay {
-    int64_t code, before; // before: the code before it; 0: none is known
-    size_t at, base;      // the commit that it came with, and the newest one that had that
+    int64_t code, before; // before: the code before it; 0: not known
+    size_t at, base;      // at: the commit that it came with; base: the newest commit with the code
+                          // before it
     size_t last;          // the newest commit that is known to have it
 };
 
-// A kernel met on the way along the line, and the stay that it is in.
+// A kernel that was found on the line, and its present stay.
 struct met {
     int64_t kernel;
-    size_t newest, stay; // newest: its newest commit of which the build is known
+    size_t newest, stay; // newest: its newest commit with a known build
 };
 
-// HEAD and its first parents, what any branch or tag has, and which codes are there.
+// HEAD and its first parents, the commits that any branch or tag reaches, and the codes on the
+// line.
 struct head_line {
     struct commit *items; // newest first
     struct id_index names;
     size_t count;            // 0: there is no repository
-    bool whole;              // the last is a root
-    struct id_index reached; // once asked
+    bool whole;              // the last one is a root
+    struct id_index reached; // filled when it is first needed
     bool asked;
-    struct stay *stays; // by code, newest first
+    struct stay *stays; // sorted by code, newest first
     size_t stay_count;
-    struct met *met; // the kernels there
+    struct met *met; // the kernels on the line
     size_t met_count;
 };
 
 struct loading {
     struct store *store;
     struct head_line line;
-    struct history_set *set; // with room for all of `entries`
+    struct history_set *set; // has room for all of `entries`
     const struct history_wanted *wanted;
-    const struct series_entry *entries; // set->known of them
-    int64_t newest_key;                 // no measurement beyond it is looked at
-    struct told_alone *told;            // by series
+    const struct series_entry *entries; // set->known is their number
+    int64_t newest_key;                 // measurements with larger keys are not read
+    struct told_alone *told;            // sorted by series
     size_t told_count;
-    bool refused; // the store takes nothing
+    bool refused; // the store could not be written
 };
 
-// ---- a device that took another's place ----
+// ---- a device that replaced another ----
 
-// A device that took another's place. A series is kernel x problem x device, so a replaced device
-// begins new ones; that their times are another device's is named as a break, and how much it
-// moved them is said.
-// Which one took which one's place: of the same kind and model name, and first measured after the
-// other's last run. Devices that are measured side by side, or turn about, replace nobody; another
-// model is other hardware and is not compared.
-// How much: the trimmed mean log time of the series' first points less that of the last points on
-// the other device, each without what lies beyond a change of level. Its interval is three standard
-// errors (99 % for ten points on either side), widened for serial correlation r as for an AR(1)
-// process by (1 + r) / (1 - r). A commit between the two, and the time that passed, are in it too.
+// Finds devices that replaced others. A series is a kernel on a problem on a device, so a replaced
+// device begins new series. A break says that their times belong to another device, and by how much
+// they moved. A device replaced another one if it has the same kind and model name and was first
+// measured after the other's last run. Devices that are measured side by side or in turns do not
+// replace each other. Another model is other hardware and is not compared. The size is the trimmed
+// mean log time of the series' first points less that of the last points on the other device, each
+// only up to the next change of level. Its interval is three standard errors (99 % for ten points
+// on either side), widened for serial correlation r, as in an AR(1) process, by (1 + r) / (1 - r).
+// It also includes any commit between the two, and the time that passed.
 
 enum { POINTS = 10, POINTS_FEWEST = 5 };
 
-// Of the devices that stopped before this one began, the last. NULL: none.
+// The last one of the devices that stopped before this one began. NULL: there is none.
 static const struct device_entry *taken_over(const struct device_entry *devices, size_t count,
                                              const struct device_entry *later)
 {
@@ -136,7 +137,7 @@ static const struct device_entry *taken_over(const struct device_entry *devices,
             strcmp(d->name, later->name) == 0 && (!found || d->last_s > found->last_s))
             found = d;
     }
-    // Two that began after it cannot both have its place: the first one has.
+    // Of two devices that began after it, only the first replaced it.
     for (size_t i = 0; found && i < count; i++) {
         const struct device_entry *d = &devices[i];
         if (d != later && d->first_s > found->last_s && d->first_s < later->first_s &&
@@ -180,8 +181,8 @@ static struct robust_mean level_of(const struct stored_points *stored, size_t fi
     return level;
 }
 
-// The newest points on the other device after its last change, the first here before the first.
-// `before` NULL: the other series' changes are not known.
+// Measures the size: from the newest points on the other device after its last change, and the
+// first ones here before the first change. `before` NULL: the other series' changes are not known.
 static void measure(struct history_break *out, const struct series_history *before,
                     const struct stored_points *last, const struct series_history *after,
                     const struct stored_points *first)
@@ -204,7 +205,7 @@ static void measure(struct history_break *out, const struct series_history *befo
 
 // ---- the break ----
 
-// Before all others: it lies before the first point.
+// Puts the break before all others, because it lies before the first point.
 static void put_first(struct series_history *s, const struct history_break *first,
                       struct arena *keep)
 {
@@ -216,7 +217,7 @@ static void put_first(struct series_history *s, const struct history_break *firs
     s->break_count++;
 }
 
-// A new device often comes with a new driver.
+// The name of the break; a new device often comes with a new driver.
 static const char *name_of(const struct series_history *after, const char *uuid,
                            const struct stored_point *last, const struct stored_point *first,
                            struct arena *keep)
@@ -257,8 +258,8 @@ done:
     return status;
 }
 
-// Names the devices that took another's place as breaks before the first points of their series,
-// and says of the others' series that they are replaced. Reads the few points at either side.
+// Adds breaks for devices that replaced others, before the first points of their series, and notes
+// in the other series that they were replaced. Reads the few points on either side.
 static int history_devices(struct series_history *all, size_t count, struct store *store,
                            struct arena *keep, struct error *err)
 {
@@ -294,36 +295,36 @@ bool history_selects(const struct history_wanted *w, const struct series_entry *
 
 // ---- one pass over all series ----
 
-// Each thread reads with a handle of its own and holds one series' points at a time; what is new
-// waits for a transaction that saves many. What all of them need (the controls, the commits) is
-// read by whoever needs it first.
+// Each thread has its own handle of the store and holds one series' points at a time. New results
+// wait until a transaction saves many of them. What all threads need (the controls, the commits) is
+// read by the first thread that needs it.
 
 enum {
-    SAVED_AT_ONCE = 64, // a transaction each: other writers wait no longer than that takes
-    WORTH_A_THREAD = 16 // series
+    SAVED_AT_ONCE = 64, // results in one transaction, so that other writers do not wait long
+    WORTH_A_THREAD = 16 // in series
 };
 
-// Things that threads share. The thread that has the lock touches them, one at a time.
+// Shared data of the threads. A thread may only touch it while it holds the lock.
 struct sharing {
     struct loading *all;
     pthread_mutex_t lock;
-    size_t next; // series
+    size_t next; // index of the next series
     int status;
-    struct error why; // of status -1
+    struct error why; // the error, if status is -1
 };
 
 struct loader {
     struct sharing *sharing;
     struct loading *all;
     struct store *store;
-    struct history_kept waiting[SAVED_AT_ONCE]; // to be saved
+    struct history_kept waiting[SAVED_AT_ONCE]; // not saved yet
     const struct series_entry *waiting_for[SAVED_AT_ONCE];
     size_t waiting_count;
-    struct kept_links links[SAVED_AT_ONCE]; // to be saved too
+    struct kept_links links[SAVED_AT_ONCE]; // not saved yet
     const struct series_entry *links_for[SAVED_AT_ONCE];
     size_t links_count;
-    struct arena arena; // of what waits
-    struct arena found; // the set's in the end
+    struct arena arena; // for what is not saved yet
+    struct arena found; // becomes the set's in the end
 };
 
 // ---- saving ----
@@ -365,7 +366,8 @@ static void save(struct loader *l)
     arena_free(&l->arena);
 }
 
-// The set's changes are attributed later; what is kept is the series' own.
+// Keeps a series' judgement. The cause of a change is found later for all series together; the
+// series' own part is kept.
 static void keep(struct loader *l, const struct history_kept *kept,
                  const struct series_entry *entry)
 {
@@ -378,8 +380,8 @@ static void keep(struct loader *l, const struct history_kept *kept,
         save(l);
 }
 
-// Keeps the levels in the store, but not how HEAD's line of commits changes them: that is told
-// alone.
+// Keeps the levels in the store, without the effect of HEAD's line of commits, which is only used
+// for this report.
 static void keep_links(struct loader *l, const struct kept_links *kept,
                        const struct series_entry *entry)
 {
@@ -391,7 +393,7 @@ static void keep_links(struct loader *l, const struct kept_links *kept,
         save(l);
 }
 
-// ---- what all need ----
+// ---- what all threads need ----
 
 // Reads a device's controls once for all of its series. The caller holds the lock.
 static int find_common_mode(const struct control_shifts **out, struct loader *l, const char *uuid,
@@ -448,12 +450,12 @@ static int judge(struct series_history *s, struct history_kept *kept, struct loa
     return 0;
 }
 
-// ---- what the line has ----
+// ---- the codes of the line ----
 
-// A link is of two codes, and was measured at some commit. What it says is told where the line of
-// HEAD has these codes: a merge, a squash or a rebase brings what a branch measured. What the line
-// has none of stays with its branch for as long as there is one that the line has not taken in, and
-// is no change of anything when no branch and no tag has it.
+// A link compares two codes, and was measured at some commit. Its change is reported where the line
+// of HEAD has these codes: a merge, a squash or a rebase brings what a branch measured. If the line
+// does not have them, the change stays with its branch until the line has merged the branch. If no
+// branch and no tag has it, it counts nowhere.
 
 enum { LINE_MOST = 4096, LOOKED_AT = 1024 };
 
@@ -476,13 +478,13 @@ static void read_line(struct loading *l)
     line->names = id_index(line->items->id, sizeof(*line->items), line->count, arena);
 }
 
-// SIZE_MAX: it is not on the line.
+// The place of a commit on the line; SIZE_MAX: it is not there.
 static size_t place_on(const struct head_line *line, const char *id)
 {
     return id_find(&line->names, id);
 }
 
-// Any branch or tag has it. Read once, when it is first asked.
+// Whether any branch or tag reaches the commit. Read once, when it is first needed.
 static bool is_reached(struct loading *l, const char *id)
 {
     struct head_line *line = &l->line;
@@ -503,8 +505,8 @@ static bool is_in_repository(struct loading *l, const char *id, struct arena *sc
     return repository_commit(&found, l->wanted->repository, id, scratch, &none) == 0;
 }
 
-// Keeps the runs of the line: a series has now what a run of the line found. A store without such
-// runs has another repository's runs, and all of them count.
+// Keeps only runs of the line, so that a series' present code is one that a run of the line found.
+// A store without such runs belongs to another repository, and all its runs count.
 static void keep_line_runs(struct commit_places *places, const struct head_line *line)
 {
     size_t kept = 0;
@@ -533,7 +535,7 @@ struct stays {
     size_t count, room, met_count, met_room;
 };
 
-// Kernels mostly come in the order in which they came at the commit before.
+// Finds a kernel. Kernels mostly come in the same order as at the commit before.
 static struct met *meet(struct stays *s, int64_t kernel, size_t likely, size_t at)
 {
     if (likely < s->met_count && s->met[likely].kernel == kernel)
@@ -547,7 +549,8 @@ static struct met *meet(struct stays *s, int64_t kernel, size_t likely, size_t a
     return &s->met[s->met_count++];
 }
 
-// The line is gone along from its newest commit: at an older one the kernel had this code.
+// Adds a commit to the stays. The line is followed from its newest commit back; at this older one
+// the kernel had this code.
 static void go_on(struct stays *s, struct met *m, int64_t code, size_t at)
 {
     struct stay *now = m->stay == SIZE_MAX ? NULL : &s->items[m->stay];
@@ -564,7 +567,7 @@ static void go_on(struct stays *s, struct met *m, int64_t code, size_t at)
     s->items[s->count++] = (struct stay){code, 0, at, SIZE_MAX, at};
 }
 
-// Reads the code that each kernel has at the commits of the line, as far as their builds are known.
+// Reads the code of each kernel at the commits of the line, as far as their builds are known.
 static int read_stays(struct head_line *line, struct store *store, struct arena *keep,
                       struct error *err)
 {
@@ -590,7 +593,7 @@ static int read_stays(struct head_line *line, struct store *store, struct arena 
     return status;
 }
 
-// The newest commit of the line of which the kernel's code is known; SIZE_MAX: none is.
+// The newest commit of the line at which the kernel's code is known; SIZE_MAX: there is none.
 static size_t newest_known(const struct head_line *line, int64_t kernel)
 {
     for (size_t k = 0; k < line->met_count; k++) {
@@ -607,10 +610,10 @@ static struct history_commit as_history(const struct commit *commit)
     return out;
 }
 
-// ---- points of times by ancestry ----
+// ---- points by ancestry ----
 
-// So it is with times: what a branch measured counts where the line has its code, and nowhere as
-// long as the line has it not. Of a line that is not known as far as that dates say so.
+// Times are treated like links: a time measured on a branch counts where the line has its code, and
+// nowhere as long as the line does not have it. Before the known part of the line, dates decide.
 
 static bool is_stray(const struct head_line *line, const struct commit_place *at)
 {
@@ -618,8 +621,8 @@ static bool is_stray(const struct head_line *line, const struct commit_place *at
            (line->whole || at->time_s > line->items[line->count - 1].time_s);
 }
 
-// The stay that had come by then, else the first that came; of its commits the newest that is no
-// later. Stays of a code are newest first.
+// Finds the commit for a code at a time: in the stay that had begun by then (or else the first
+// one), the newest commit that is not later. Stays of a code are newest first.
 static const struct commit *commit_of(const struct head_line *line, int64_t code, int64_t time_s)
 {
     const struct stay *found = NULL;
@@ -662,7 +665,7 @@ static int by_point(const void *left, const void *right)
                : (a->measurement > b->measurement) - (a->measurement < b->measurement);
 }
 
-// A store that no run of the line has filled is another repository's.
+// Places points. A store that no run of the line has filled belongs to another repository.
 static int place_points(struct loading *l, struct error *err)
 {
     struct history_set *set = l->set;
@@ -705,7 +708,7 @@ struct placing {
     struct loading *all;
     struct store *store;
     struct linked_history *linked;
-    struct linked_change *items; // that are told
+    struct linked_change *items; // the changes that are reported
     size_t count, room;
     struct arena *arena;
 };
@@ -725,7 +728,7 @@ static void tell(struct placing *p, const struct linked_change *c)
     p->items[p->count++] = *c;
 }
 
-// Further back than the line is known.
+// Whether a change lies before the known part of the line.
 static bool is_behind(struct placing *p, const struct linked_change *c)
 {
     const struct head_line *line = &p->all->line;
@@ -734,8 +737,8 @@ static bool is_behind(struct placing *p, const struct linked_change *c)
                                                 line->items[line->count - 1].id, c->at.id));
 }
 
-// Told with its branch, for as long as there is one that the line has not taken in. `newest`: of
-// the kernel (newest_known()).
+// Whether a change is still reported with its branch, because the line has not merged the branch
+// yet. `newest`: see newest_known().
 static bool is_open_aside(struct loading *l, const char *at, size_t newest)
 {
     return is_reached(l, at) &&
@@ -759,7 +762,7 @@ static int was_run(bool *out, struct store *store, const char *commit, struct er
     return status;
 }
 
-// The line had the code before it came there.
+// Whether the line had the code earlier, before this stay.
 static bool was_before(const struct head_line *line, const struct stay *s)
 {
     bool found = false;
@@ -768,8 +771,8 @@ static bool was_before(const struct head_line *line, const struct stay *s)
     return found;
 }
 
-// Wherever the line has its two codes one after the other. What was only tried is a change where a
-// plain run looked.
+// Reports a change wherever the line has its two codes one after the other. A change that was only
+// seen in a gate or bisection counts if a plain run measured the code.
 static int tell_on_line(struct placing *p, const struct linked_change *c, size_t *found,
                         int64_t from, int64_t to, size_t newest, struct error *err)
 {
@@ -790,7 +793,7 @@ static int tell_on_line(struct placing *p, const struct linked_change *c, size_t
         if (strcmp(there.at.id, c->at.id) == 0)
             there = *c;
         there.filled = false;
-        if (s->last == newest) // the line has it now, whether it was run there or not
+        if (s->last == newest) // the line has it now, whether or not a run measured it there
             there.left = c->size.value;
         there.back = c->alarm ? was_before(line, s) : c->back;
         if (ran && !is_told(p, there.at.id))
@@ -845,7 +848,8 @@ static void drop_unplaced(struct linked_history *linked)
     linked->change_count = kept;
 }
 
-// All of a series. One of which the repository knows no commit is another's.
+// Places all changes of a series. A series none of whose commits the repository knows belongs to
+// another repository.
 static int place_changes(struct placing *p, struct error *err)
 {
     const struct linked_change *changes = p->linked->changes;
@@ -859,7 +863,7 @@ static int place_changes(struct placing *p, struct error *err)
         drop_unplaced(p->linked);
         return 0;
     }
-    for (int own = 1; own >= 0; own--) { // what was measured there first
+    for (int own = 1; own >= 0; own--) { // first those that were measured there
         for (size_t i = 0; status == 0 && i < count; i++) {
             if (own == (place_on(&p->all->line, changes[i].at.id) != SIZE_MAX))
                 status = place_change(p, &changes[i], err);
@@ -871,9 +875,9 @@ static int place_changes(struct placing *p, struct error *err)
 
 // ---- alarms that pairs confirmed ----
 
-// Where codes are not linked one after the other, what times alone call slower or faster is paired
-// with the code that it was held against (ci/gate/linking.h), or was in a gate. Such a link is a
-// change where a plain run looked.
+// Where codes are not linked one after the other, a code that times alone call slower or faster is
+// compared by pairs with the code it was compared with (ci/gate/linking.h), or was in a gate. Such
+// a link is a change if a plain run measured the code.
 
 static int take_alarm(struct linked_history *linked, const struct link_fact *link,
                       const struct commit_places *places, struct store *store, struct error *err)
@@ -916,7 +920,7 @@ static int take_alarms(struct linked_history *linked, struct loader *l,
     return 0;
 }
 
-// Reads the links of a series; kept results give the same answer as new ones.
+// Reads the links of a series; kept results and new ones give the same answer.
 static int read_links(struct series_history *s, struct linked_levels *levels, struct loader *l,
                       const struct series_entry *entry, struct arena *scratch, struct error *err)
 {
@@ -954,20 +958,20 @@ static int load_links(struct series_history *s, struct linked_levels *levels, st
     struct placing placing = {
         .all = l->all, .store = l->store, .linked = &s->linked, .arena = &l->found};
     struct sharing *sharing = l->sharing;
-    pthread_mutex_lock(&sharing->lock); // the repository is read by one
+    pthread_mutex_lock(&sharing->lock); // only one thread may read the repository
     const int status = place_changes(&placing, err);
     pthread_mutex_unlock(&sharing->lock);
     return status;
 }
 
-// ---- changes that times alone told ----
+// ---- changes that only times show ----
 
-// Where no link can be had (the policy wants none, or the code before builds no more), a plain run
-// holds a time against its history (model/history/drift.h). What it called slower or faster counts
-// wherever the line has that code, for as long as all times of the two codes bear it out by that
-// rule; and with its branch, for as long as there is one that the line has not taken in.
+// If no link can be made (the policy does not want one, or the code before no longer builds), a
+// plain run compares a time with its history (model/history/drift.h). A change reported in this way
+// counts wherever the line has that code, as long as all times of the two codes support it by that
+// rule. On a branch it counts until the line has merged the branch.
 
-enum { HELD = 400 }; // points; what lies further back, change points tell
+enum { HELD = 400 }; // number of points; change points cover older ones
 
 struct code_level {
     int64_t code;
@@ -978,12 +982,12 @@ struct code_level {
 struct timed_alone {
     struct loader *l;
     struct series_history *s;
-    const struct told_alone *told; // of the series
+    const struct told_alone *told; // of this series
     size_t told_count;
-    struct stored_points points; // the newest
-    struct code_level *levels;   // of their codes, by code
+    struct stored_points points; // the newest points
+    struct code_level *levels;   // levels of their codes, sorted by code
     size_t level_count;
-    struct linked_change *items; // that are told
+    struct linked_change *items; // the changes that are reported
     size_t count, room;
     struct arena *scratch;
 };
@@ -1012,7 +1016,7 @@ static void find_levels(struct timed_alone *t)
     }
 }
 
-// NaN: it has no times.
+// The level of a code; NaN: it has no times.
 static double level_of_code(const struct timed_alone *t, int64_t code)
 {
     const struct code_level key = {.code = code};
@@ -1020,7 +1024,7 @@ static double level_of_code(const struct timed_alone *t, int64_t code)
     return found ? found->level : NAN;
 }
 
-// All that ran a third code, then what ran the one before.
+// A history with all points of other codes first, and then those of the code before.
 static struct history past_of(const struct timed_alone *t, int64_t before, int64_t code)
 {
     struct history h = {.points =
@@ -1049,7 +1053,7 @@ static void tell_alone(struct timed_alone *t, const struct linked_change *change
     t->items[t->count++] = *change;
 }
 
-// The level of the points `from` and later; NaN where they are too few for one to stand out.
+// The level of the points from index `from` on; NaN if they are too few to show a single outlier.
 static double level_from(const struct timed_alone *t, size_t from)
 {
     enum { FEWEST = 3 };
@@ -1060,8 +1064,9 @@ static double level_from(const struct timed_alone *t, size_t from)
     return count < FEWEST ? NAN : robust_median(work, count);
 }
 
-// By all times of the two codes. `newest`: what the series has now; `from`: its first point since.
-// A time that stood alone is back when most of those since are, and stays so.
+// Tests a change by all times of the two codes. `newest` is the series' present code; `from` its
+// first point since. A single slow time is reverted when most of the later times are normal, and
+// stays so.
 static void hold_codes(struct timed_alone *t, struct linked_change change, int64_t before,
                        int64_t code, int64_t newest, size_t from)
 {
@@ -1084,7 +1089,7 @@ static void hold_codes(struct timed_alone *t, struct linked_change change, int64
     tell_alone(t, &change);
 }
 
-// The code that the line has now, if it has a time; else that of the newest point.
+// The line's present code, if it has a time; else that of the newest point.
 static int64_t newest_code(const struct timed_alone *t)
 {
     const struct head_line *line = &t->l->all->line;
@@ -1096,8 +1101,7 @@ static int64_t newest_code(const struct timed_alone *t)
     return t->points.points[t->points.count - 1].code;
 }
 
-// The stay that a stay came after: the nearest before it whose code has a time. NULL: there is
-// none.
+// The stay before this one: the nearest earlier stay whose code has a time. NULL: there is none.
 static const struct stay *stay_before(const struct timed_alone *t, const struct stay *after)
 {
     const struct head_line *line = &t->l->all->line;
@@ -1111,7 +1115,7 @@ static const struct stay *stay_before(const struct timed_alone *t, const struct 
     return found;
 }
 
-// The first point that counts at a commit of the line, or at a later one.
+// The first point that counts at this commit of the line, or at a later one.
 static size_t point_from(const struct timed_alone *t, size_t at)
 {
     size_t i = t->points.count;
@@ -1153,7 +1157,7 @@ static void hold_stays(struct timed_alone *t, const struct told_alone *told)
     }
 }
 
-// Where no line says which code came before, the order of the points does.
+// If no line says which code came before, the order of the points does.
 static void hold_points(struct timed_alone *t, int64_t code)
 {
     const struct stored_point *points = t->points.points;
@@ -1169,7 +1173,7 @@ static void hold_points(struct timed_alone *t, int64_t code)
     }
 }
 
-// The line has not its code.
+// Tests a change whose code the line does not have.
 static void hold_aside(struct timed_alone *t, const struct told_alone *told)
 {
     struct loading *all = t->l->all;
@@ -1218,7 +1222,7 @@ static int load_alone(struct series_history *s, struct loader *l, struct arena *
         t.told_count++;
     if (t.told_count == 0)
         return 0;
-    pthread_mutex_lock(&l->sharing->lock); // the repository is read by one
+    pthread_mutex_lock(&l->sharing->lock); // only one thread may read the repository
     const int status = find_alone(&t, err);
     pthread_mutex_unlock(&l->sharing->lock);
     s->alone = arena_copy(&l->found, t.items, t.count * sizeof(*t.items));
@@ -1336,7 +1340,7 @@ static int keep_levels(struct linked_levels *out, const struct linked_levels *le
 
 // ---- one series ----
 
-// Forgets what lives in `scratch`.
+// Drops what lives in `scratch`.
 static void forget(struct series_history *stored)
 {
     stored->stored.points = NULL;
@@ -1367,7 +1371,8 @@ static int load_one(struct loader *l, size_t index, struct error *err)
                                    err);
     if (status == 0 && !found)
         status = judge(s, &kept, l, entry, &options, &scratch, err);
-    if (status == 0 && !wanted->toolchain) // links are the history of the default's codes
+    if (status == 0 && !wanted->toolchain) // links form the history of the default toolchain's
+                                           // codes
         status = load_links(s, &levels, l, entry, &scratch, err);
     if (status == 0 && set->levels)
         status = keep_levels(&set->levels[index], &levels, l, s, &scratch, err);
@@ -1384,7 +1389,7 @@ static int load_one(struct loader *l, size_t index, struct error *err)
 
 // ---- all ----
 
-// False: there is none left, or a thread failed.
+// Takes the next series. False: there is none left, or a thread failed.
 static bool take(struct sharing *sharing, size_t *index)
 {
     pthread_mutex_lock(&sharing->lock);
@@ -1412,12 +1417,12 @@ static void load_some(void *context)
     save(l);
 }
 
-// Fills in set->series, set->judgements and set->count, each series at its entry's place.
+// Fills in set->series, set->judgements and set->count; each series stands at its entry's index.
 static int loading_series(struct loading *all, struct error *err)
 {
     struct sharing sharing = {.all = all, .lock = PTHREAD_MUTEX_INITIALIZER};
     void *contexts[TOGETHER_MOST];
-    struct error alone; // why there is no second handle: then one does all
+    struct error alone; // why there is no second handle; then one thread does all the work
     const size_t most = together_threads(all->set->known, WORTH_A_THREAD);
     struct loader *loaders = xcalloc(most, sizeof(*loaders));
     size_t count = 0;
@@ -1443,7 +1448,7 @@ static int loading_series(struct loading *all, struct error *err)
     return sharing.status;
 }
 
-// ---- which series ----
+// ---- selecting series ----
 
 static void keep_wanted(struct history_set *set, const struct history_wanted *wanted)
 {
@@ -1461,7 +1466,7 @@ static void keep_wanted(struct history_set *set, const struct history_wanted *wa
     set->count = count;
 }
 
-// Begins to keep judgements: measurements that are saved from now on mark their series as changed.
+// Begins to keep judgements: from now on, measurements that are saved mark their series as changed.
 static void begin_keeping(struct loading *l)
 {
     struct error refused;
@@ -1525,7 +1530,7 @@ void history_free(struct history_set *set)
     memset(set, 0, sizeof(*set));
 }
 
-// ---- what is kept, for the report of a run ----
+// ---- kept changes, for the report of a run ----
 
 static size_t place_of(const struct history *shown, const char *commit)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Puts the stored values of metrics in the order of a line, and tells where they changed.
+// Puts the stored values of metrics in the order of a line, and finds where they changed.
 #include "ci/history/load.h"
 
 #include "baselines/store.h"
@@ -15,7 +15,7 @@ enum { LEVEL_MOST = 9 };
 
 // ---- the line ----
 
-// HEAD and its first parents, oldest first; a repository without HEAD has no such line.
+// Reads HEAD and its first parents, oldest first; a repository without HEAD has no such line.
 static void read_line(struct metric_history *h, const struct repository *repository,
                       struct arena *arena)
 {
@@ -42,7 +42,8 @@ static int by_place(const void *left, const void *right)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-// The values of one series stand together. Of several looks at one commit the newest counts.
+// Reads the values of one series, which stand together. Of several values at one commit the newest
+// counts.
 static void read_series(struct metric_history *h, const struct metric_value *values, size_t count,
                         const struct id_index *places, struct arena *arena)
 {
@@ -107,7 +108,7 @@ static double level_of(const struct metric_series *s, size_t first, size_t end)
 static void find_changes(struct metric_history *h, size_t *room, size_t index)
 {
     const struct metric_series *s = &h->series[index];
-    size_t since = 0; // the level's first point
+    size_t since = 0; // the first point of the level
     for (size_t i = 1; i < s->count; i++) {
         const double before = s->of->noisy ? level_of(s, since, i) : s->points[since].value;
         const double now = s->points[i].value;
@@ -124,8 +125,9 @@ static void find_changes(struct metric_history *h, size_t *room, size_t index)
 
 // ---- what people decided ----
 
-// An epoch accepts what had become of the series by its commit; one of a commit that the line does
-// not have, what is no larger than it says.
+// Whether an epoch accepts a change: it accepts the value that the series had reached by the
+// epoch's commit. If the line does not have that commit, it accepts a change no larger than it
+// says.
 static bool accepts(const struct epoch *e, const struct metric_history *h,
                     const struct metric_change *c, const struct id_index *places)
 {
@@ -138,7 +140,7 @@ static bool accepts(const struct epoch *e, const struct metric_history *h,
                                 e->level + log1p(of->margin) / 2 + 1e-9;
 }
 
-// A later change took it back.
+// Whether a later change took this one back.
 static bool is_undone(const struct metric_history *h, const struct metric_change *c)
 {
     const struct metric_value *of = h->series[c->series].of;
@@ -182,7 +184,7 @@ static int newest_first(const void *left, const void *right)
     return (a->series > b->series) - (a->series < b->series);
 }
 
-// An event is as open as the most open of its changes for the worse.
+// Makes events. The state of an event is that of the change for the worse that is most open.
 static void make_events(struct metric_history *h, const struct epoch_list *epochs,
                         const struct id_index *places, struct arena *arena)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the one column of numbers in a CSV file from anywhere and reads it. Model rows, which have
-// many columns, are read by ci/settings/rows.c.
+// Finds and reads the one column of numbers in a CSV file of any origin. ci/settings/rows.c reads
+// model rows, which have many columns.
 #include "ci/history/series_csv.h"
 
 #include "model/csv.h"
@@ -14,7 +14,7 @@
 
 enum cell_kind { CELL_NUMBER, CELL_MISSING, CELL_TEXT };
 
-// The text without the blanks around it.
+// The text without blanks at its ends.
 static const char *trim(size_t *length, const char *text)
 {
     size_t first = strspn(text, " \t"), end = strlen(text);
@@ -24,7 +24,8 @@ static const char *trim(size_t *length, const char *text)
     return text + first;
 }
 
-// A unit in brackets behind a name may be left out: "latency (us)" is latency.
+// Whether a name is the column's. A unit in brackets after the name may be left out: "latency (us)"
+// is latency.
 static bool is_named(const char *name, const char *column)
 {
     size_t length, wanted = strlen(column);
@@ -57,7 +58,8 @@ static enum cell_kind read_cell(double *out, const char *text)
     return parse_double(out, trimmed) ? CELL_TEXT : CELL_NUMBER;
 }
 
-// Rows from `first` on all hold numbers or nothing in this column, and at least one a number.
+// Whether all rows from `first` on have a number or nothing in this column, and at least one has a
+// number.
 static bool is_numeric(const struct csv *csv, size_t column, size_t first)
 {
     bool number = false;
@@ -80,7 +82,7 @@ static bool has_number(const struct csv *csv, size_t column, size_t first)
     return number;
 }
 
-// 0, 1, 2, ... or years or time stamps: strictly increasing from row to row.
+// Whether a column strictly increases from row to row, such as 0, 1, 2, ..., years or time stamps.
 static bool is_axis(const struct csv *csv, size_t column, size_t first)
 {
     double before = -INFINITY, now;
@@ -92,8 +94,8 @@ static bool is_axis(const struct csv *csv, size_t column, size_t first)
     return true;
 }
 
-// The first row names the columns if it has text where the rows below have numbers, or if no column
-// has numbers at all (then the error is about a value, not about the name).
+// Whether the first row has the columns' names: it has text where the rows below have numbers, or
+// no column has numbers at all (then an error is about a value and not about the name).
 static bool has_header(const struct csv *csv, const char *column)
 {
     double unused;
@@ -129,7 +131,7 @@ static int find_named(size_t *out, const struct csv *csv, const char *const *nam
                      csv->rows[0].line, column, names[0], csv->columns);
 }
 
-// Names of what rows are in the order of, and what is not measured.
+// Whether a name is that of an axis or an order, and not of a measurement.
 static bool names_axis(const char *name)
 {
     static const char *const axes[] = {"date",     "day",  "time",  "timestamp", "build",
@@ -167,11 +169,11 @@ static int find_only(size_t *out, const char **why, const struct csv *csv, const
         return error_set(err,
                          "%s: %zu columns of numbers ('%.60s', '%.60s', ...); --column says which",
                          file, found, names[at[0]], names[at[1]]);
-    // None: the last column shows which cell is at fault, if it has numbers at all; else an axis
-    // alone is the values after all.
+    // There is none. The last column shows which cell is at fault, if it has numbers at all;
+    // otherwise an axis alone must have the values.
     if (found == 0 && csv->columns > 2)
         return error_set(err, "%s: no column of numbers; --column names one to read", file);
-    // The only column of numbers counts up: it is an index and no measurement.
+    // The only column of numbers counts up, so it is an index and no measurement.
     const size_t last = csv->columns - 1;
     const bool counter = is_numeric(csv, 0, first) && !has_number(csv, last, first);
     if (found == 0 && aside && counter)
@@ -187,8 +189,9 @@ static int find_only(size_t *out, const char **why, const struct csv *csv, const
 
 // ---- dates ----
 
-// "2026-11-22", "22.11.2026", "11/22/2026", or "22/11/2026" where days come first; with a time
-// behind it or without. Seconds, of which only the order counts; NaN: it is none.
+// The order of a date such as "2026-11-22", "22.11.2026", "11/22/2026", or "22/11/2026" if days
+// come first, with or without a time. The result is in seconds, of which only the order matters;
+// NaN: it is no date.
 static double date_key(const char *text, bool day_first)
 {
     int a, b, c, used = 0, hours = 0, minutes = 0;
@@ -210,7 +213,7 @@ static double date_key(const char *text, bool day_first)
     return ((year * 12.0 + month) * 31 + day) * 86400 + hours * 3600.0 + minutes * 60.0 + seconds;
 }
 
-// Whether the first column has a date whose first number is no month.
+// Whether the first column has a date whose first number cannot be a month.
 static bool has_day_first(const struct csv *csv, size_t first)
 {
     for (size_t i = first; i < csv->count; i++) {
@@ -228,7 +231,7 @@ static bool is_when(const char *text)
            read_cell(&unused, text) == CELL_NUMBER;
 }
 
-// Whether `now` comes before `before`; what is neither date nor number has no order.
+// Whether `now` comes before `before`; a text that is neither a date nor a number has no order.
 static bool is_older(const char *now, const char *before, bool day_first)
 {
     double a = date_key(now, day_first), b = date_key(before, day_first);
@@ -250,7 +253,7 @@ static int fill(struct series_csv *out, const struct csv *csv, size_t column, si
     out->labels = column > 0 ? arena_alloc(&out->arena, room * sizeof(*out->labels)) : NULL;
     for (size_t i = first; i < csv->count; i++) {
         const struct csv_row *row = &csv->rows[i];
-        // In a file of one column an empty line is an empty cell.
+        // In a file with one column an empty line is an empty cell.
         size_t skipped = bare && i > first ? row->line - csv->rows[i - 1].line - 1 : 0;
         for (; skipped > 0; skipped--, out->missing++)
             out->values[out->count++] = NAN;
@@ -274,12 +277,13 @@ static int fill(struct series_csv *out, const struct csv *csv, size_t column, si
     return 0;
 }
 
-// ---- rows of several things in one file ----
+// ---- files whose rows belong to several things ----
 
-// The units that a column of values may name. Rows of one column may have several units of time.
+// The units that a column's cells may have. Different rows of one column may have different units
+// of time.
 static const struct {
     const char *name;
-    double ns; // 0: no time
+    double ns; // 0: it is no unit of time
 } units[] = {{"ns", 1},     {"us", 1e3},   {"\xc2\xb5s", 1e3}, {"\xce\xbcs", 1e3}, {"ms", 1e6},
              {"s", 1e9},    {"sec", 1e9},  {"seconds", 1e9},   {"min", 60e9},      {"nsec", 1},
              {"usec", 1e3}, {"msec", 1e6}, {"%", 0},           {"bytes", 0},       {"B", 0},
@@ -288,7 +292,7 @@ static const struct {
              {"W", 0},      {"GFLOPS", 0}, {"TFLOPS", 0},      {"GFLOP/s", 0},     {"TFLOP/s", 0},
              {"cycles", 0}};
 
-// The index of the unit that the text is, with or without brackets; -1: it is none.
+// The index of a unit, with or without brackets; -1: the text is none.
 static int find_unit(const char *text)
 {
     size_t length;
@@ -308,7 +312,8 @@ static bool is_unit(const char *text)
     return find_unit(text) >= 0;
 }
 
-// "1,201.5 us": where the unit begins behind the number's last digit; NULL: it is not so.
+// Finds where the unit begins after the last digit of a cell such as "1,201.5 us"; NULL: the cell
+// has another form.
 static const char *unit_in(int *unit, const char *cell)
 {
     const char *end = cell + strlen(cell);
@@ -318,7 +323,8 @@ static const char *unit_in(int *unit, const char *cell)
     return *unit >= 0 && strchr("0123456789+-.", cell[strspn(cell, " \t")]) ? end : NULL;
 }
 
-// Whether the cells of a column have units, all one, or all of time: which the first has.
+// Whether the cells of a column have units, either the same one or all of time; returns the first
+// one.
 static bool find_units(int *first_unit, const struct csv *csv, size_t column)
 {
     bool any = false;
@@ -338,7 +344,8 @@ static bool find_units(int *first_unit, const struct csv *csv, size_t column)
     return any;
 }
 
-// Takes the units of a column out of its cells: per row its time's, in nanoseconds.
+// Removes the units from the cells of a column; for times, row_ns gets each row's unit in
+// nanoseconds.
 static void take_units(double *row_ns, struct csv *csv, size_t column)
 {
     for (size_t i = 0; i < csv->count; i++) {
@@ -351,7 +358,7 @@ static void take_units(double *row_ns, struct csv *csv, size_t column)
     }
 }
 
-// Converts a column's times to the unit of its first row, once the numbers are written plainly.
+// Converts a column's times to the unit of its first row, after the numbers have been normalised.
 static void convert(struct csv *csv, size_t column, const double *row_ns, double first_ns)
 {
     for (size_t i = 0; i < csv->count && first_ns > 0; i++) {
@@ -363,7 +370,7 @@ static void convert(struct csv *csv, size_t column, const double *row_ns, double
     }
 }
 
-// Numbers written plainly, whatever language and units they have. `names` of units, by column.
+// Normalises numbers of any notation and unit. `unit_names` gets the units by column.
 static void write_plainly(struct csv_doubt *doubt, const char **unit_names, struct csv *csv)
 {
     double **row_ns = arena_alloc(&csv->arena, csv->columns * sizeof(*row_ns));
@@ -386,7 +393,7 @@ static void write_plainly(struct csv_doubt *doubt, const char **unit_names, stru
     }
 }
 
-// A row that says units below the names, in columns that hold numbers from there on.
+// Whether a row has units below the names, in columns that hold numbers from there on.
 static bool has_units(const struct csv *csv)
 {
     bool unit = false;
@@ -404,7 +411,7 @@ static bool has_units(const struct csv *csv)
     return unit;
 }
 
-// Keeps the rows in which the column of that name holds that text: "gpu=H100,kernel=gemm".
+// Keeps the rows whose named columns have the given texts: "gpu=H100,kernel=gemm".
 static int keep_rows(struct csv *csv, const char *where, size_t first, const char *file,
                      struct error *err)
 {
@@ -432,7 +439,8 @@ static int keep_rows(struct csv *csv, const char *where, size_t first, const cha
     return status;
 }
 
-// A column of words, each of which comes again: what rows are of. Counts them up to three.
+// Counts the words of a column of words that recur, up to three. Such a column says what rows
+// belong to.
 static size_t count_tags(const struct csv *csv, size_t column, size_t first, const char *tags[3])
 {
     size_t count = 0;
@@ -452,7 +460,7 @@ static size_t count_tags(const struct csv *csv, size_t column, size_t first, con
     return 2 * count <= csv->count - first ? count : 0;
 }
 
-// Said of the first such column; NULL: all rows are of one thing, as far as the file says.
+// Describes the first such column; NULL: as far as the file tells, all rows belong to one thing.
 static const char *tell_tags(const struct csv *csv, const char *const *names, size_t column,
                              size_t first, struct arena *arena)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fills the templates of ci/assets: a shim's body from a signature, a policy from `plumb init
-// --print`'s own text.
+// Fills in the templates of ci/assets: a shim's body from a signature, and a policy from the text
+// of `plumb init --print`.
 #include "ci/init/init.h"
 
 #include <ctype.h>
@@ -23,7 +23,7 @@ const char *const form_words[FORMS] = {
     "C functions that are no GEMM, with problems of named integers",
 };
 
-// Every "@NAME@" of the template becomes its text.
+// A word and its text, which replaces every "@NAME@" of the template.
 struct word {
     const char *name, *text;
 };
@@ -50,7 +50,7 @@ static void fill(struct buffer *out, const unsigned char *template, const struct
 
 // ---- the example ----
 
-// A kernel that is no GEMM, and what plumb asks of it.
+// Makes an example of a kernel that is no GEMM, and what plumb asks of it.
 static void numbers_example(struct buffer *out, struct signature *signature, enum form form,
                             const char *file)
 {
@@ -100,8 +100,8 @@ void shim_example(struct buffer *out, struct signature *signature, enum form for
 
 // ---- a shim ----
 
-// The grids that kernels have, by the threads of a block and the elements of C that a block makes;
-// common ones first, for each try takes its time.
+// The grids of kernels, given by the threads of a block and the elements of C that a block
+// computes. Common ones come first, because each trial takes time.
 static const struct {
     unsigned x, y, tile_x, tile_y;
 } grids[SHIM_GRIDS / 2] = {{16, 16, 16, 16},   {32, 32, 32, 32},   {256, 1, 128, 128},
@@ -112,7 +112,8 @@ static const struct {
                            {512, 1, 128, 128}, {8, 32, 32, 32},    {32, 8, 32, 32},
                            {32, 1, 16, 16},    {256, 1, 16, 16},   {8, 8, 8, 8}};
 
-// Where nothing is tried the grid is the first: one thread for each element of C.
+// The call of a function. If nothing is tried, the grid is the first: one thread for each element
+// of C.
 struct call shim_call(enum form form, const struct signature *s)
 {
     return (struct call){.layout = form == FORM_CUDA_TN ? "TN" : "NN",
@@ -138,8 +139,8 @@ const char *shim_call_words(const struct signature *s, const struct call *call, 
                         call->square ? ", for m = n = k alone" : "");
 }
 
-// The value of each argument, row by row; and for column-major C, which is its transpose row by
-// row: (A B)^T = B^T A^T, so m and n change places, and A and B.
+// The value of each argument, for row-major C. A column-major C is its transpose in row-major form,
+// (A B)^T = B^T A^T, so m and n are swapped, and so are A and B.
 static const char *value_of(enum argument argument, const struct call *call)
 {
     static const char *const rows[ARGUMENT_KINDS] = {
@@ -151,7 +152,7 @@ static const char *value_of(enum argument argument, const struct call *call)
         [ARG_HANDLE] = "0"};
     static const char *const columns[ARGUMENT_KINDS] = {
         [ARG_M] = "p->n", [ARG_N] = "p->m", [ARG_A] = "args->b", [ARG_B] = "args->a"};
-    const char *a_step = call->layout[1] == 'N' ? "p->k" : "p->m"; // of the problem's A and B
+    const char *a_step = call->layout[1] == 'N' ? "p->k" : "p->m"; // for the problem's A and B
     const char *b_step = call->layout[0] == 'T' ? "p->k" : "p->n";
     if (argument == ARG_LDA)
         return call->columns ? b_step : a_step;
@@ -228,7 +229,7 @@ static void add_body(struct buffer *out, const struct signature *s, const struct
     buffer_puts(out, host ? "    return 0;\n" : "    return (int)cudaGetLastError();\n");
 }
 
-// Writes the table's entry of one kernel of a shim; `which` tells several apart.
+// Writes a kernel's entry in a shim's table; `which` tells several kernels apart.
 static void add_kernel(struct buffer *out, const struct signature *s, const struct call *call,
                        const char *kernel, const char *which)
 {
@@ -252,14 +253,14 @@ static void write_head(struct buffer *out, const struct signature *s)
         {"NAME", s->name}, {"FILE", s->file}, {"BESIDE", beside.bytes ? beside.bytes : ""}};
     if (s->callee == CALLEE_HOST)
         buffer_puts(out, "#include <string.h>\n");
-    else // which sources often take for granted
+    else // sources often rely on C being zero
         buffer_puts(out, "#include <assert.h>\n#include <float.h>\n#include <math.h>\n#include "
                          "<stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n");
     if (strcmp(s->in_type, "FP16") == 0)
         buffer_puts(out, "#include <cuda_fp16.h>\n");
     if (strcmp(s->in_type, "BF16") == 0)
         buffer_puts(out, "#include <cuda_bf16.h>\n");
-    if (s->waits) // a launch that waits cannot be timed; the stopwatch waits itself
+    if (s->waits) // a launch that waits cannot be timed; the stopwatch itself waits
         buffer_puts(out, "#include <cuda_runtime.h>\n"
                          "#define cudaDeviceSynchronize() cudaSuccess\n"
                          "#define cudaStreamSynchronize(stream) cudaSuccess\n");
@@ -291,7 +292,7 @@ void shim_write_tries(struct buffer *out, const struct signature *s, const struc
         add_kernel(out, s, &calls[i], kernels[i], which);
         buffer_printf(&list, "%splumb_shim_%zu", i ? ", " : "", i);
     }
-    // C takes no struct that has a name for a constant.
+    // In C a struct with a name cannot be passed as a constant.
     buffer_printf(out,
                   "PLUMB_EXPORT const struct plumb_library *plumb_library(void)\n{\n"
                   "    static struct plumb_kernel all[%zu];\n"
@@ -306,7 +307,7 @@ void shim_write_tries(struct buffer *out, const struct signature *s, const struc
 
 // ---- the policy ----
 
-// Where CUTLASS is, in a variable. Inside the quotes of a policy.
+// Writes a variable with the folder of CUTLASS. It stands inside the quotes of a policy.
 static void add_cutlass_command(struct buffer *out, const struct shim_policy *policy)
 {
     if (policy->cutlass)
@@ -335,7 +336,8 @@ static void add_compiler(struct buffer *out, const struct shim_policy *policy)
                           : "");
 }
 
-// One compiler per shim, as many at once as there are processors. Inside the quotes of a policy.
+// Writes a command that runs one compiler for each shim, as many at the same time as there are
+// processors. It stands inside the quotes of a policy.
 static void add_command(struct buffer *out, const struct shim_policy *policy)
 {
     const char *folder = policy->outside ? "\\\"$PLUMB_OVERLAY\\\"" : "ci",
@@ -377,13 +379,13 @@ static void add_lower(struct buffer *out, const char *text)
         buffer_printf(out, "%c", tolower((unsigned char)*text));
 }
 
-// The problems of a group, of this form's sizes.
+// Writes the problems of a group, with sizes for this form.
 static void add_problems(struct buffer *out, const struct shim_policy *policy,
                          const struct shim_group *group)
 {
     static const char *const sizes[] = {"4096x4096x4096", "4096x7168x2048", "128x7168x2048"};
     const bool host = policy->form == FORM_HOST;
-    if (form_is_numbers(policy->form)) { // S rows of H numbers, as the example has them
+    if (form_is_numbers(policy->form)) { // S rows of H numbers, as in the example
         buffer_puts(out, form_is_host(policy->form) ? "\tproblem = H=1000,S=512:fp32-fp32\n"
                                                     : "\tproblem = H=1024,S=4096:bf16-fp32\n"
                                                       "\tproblem = H=16384,S=256:bf16-fp32\n");
@@ -392,7 +394,7 @@ static void add_problems(struct buffer *out, const struct shim_policy *policy,
     for (size_t i = 0; i < (host || group->square ? 1 : ARRAY_COUNT(sizes)); i++) {
         buffer_printf(out, "\tproblem = %s:", host ? "256x256x256" : sizes[i]);
         add_lower(out, group->in_type);
-        buffer_puts(out, "-"); // as every report spells it
+        buffer_puts(out, "-"); // the spelling of every report
         add_lower(out, group->out_type ? group->out_type : group->in_type);
         const bool tn = policy->form == FORM_CUDA_TN;
         buffer_puts(out, ":");
@@ -401,7 +403,7 @@ static void add_problems(struct buffer *out, const struct shim_policy *policy,
     }
 }
 
-// The groups behind the first, whose kernels have sections of their own.
+// Writes the groups after the first, whose kernels have sections of their own.
 static void add_groups(struct buffer *out, const struct shim_policy *policy)
 {
     for (size_t i = 1; i < policy->group_count; i++) {
@@ -415,7 +417,7 @@ static void add_groups(struct buffer *out, const struct shim_policy *policy)
     }
 }
 
-// Lines of the commented policy that depend on the form, and what stands there instead.
+// Lines of the commented policy that depend on the form, and the lines that replace them.
 enum {
     LINE_INPUT,
     LINE_COMMAND,

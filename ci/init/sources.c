@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the sources of HEAD; the endings of their names say which files are sources.
+// Reads the sources of HEAD; a file is a source by the ending of its name.
 #include "ci/init/init.h"
 
 #include "model/base.h"
@@ -16,12 +16,13 @@
 
 // ==== what sources launch ====
 //
-// NAME<ARGUMENTS><<<...>>>(...): which kernels a launcher launches, and with which of a template's
-// arguments, where these are written out. With which grid is not read: a launcher knows it, and
-// what a program alone launches is captured.
+// Finds launches NAME<ARGUMENTS><<<...>>>(...): which kernels a launcher launches, and with which
+// template arguments, if these are written out. The grid is not read: a launcher knows it, and
+// launches in programs are captured.
 
-// The next of a list's items behind `list->at`, without blanks around it; false: there is none. A
-// comma inside brackets ends no item; `opens` and `closes` say which characters are brackets.
+// Finds the next item of a list after `list->at`, without blanks around it; false: there is none. A
+// comma inside brackets ends no item; `opens` and `closes` are the characters that count as
+// brackets.
 static inline bool next_between(struct span *out, struct span *list, const char *opens,
                                 const char *closes)
 {
@@ -36,7 +37,7 @@ static inline bool next_between(struct span *out, struct span *list, const char 
     return true;
 }
 
-// The next item of a list of types or parameters, in which < and > are brackets.
+// Finds the next item of a list of types or parameters, in which < and > are brackets.
 static inline bool next_item(struct span *out, struct span *list)
 {
     return next_between(out, list, "<({", ">)}");
@@ -44,7 +45,7 @@ static inline bool next_item(struct span *out, struct span *list)
 
 enum {
     LAUNCHES_MOST = 256,
-    BETWEEN_MOST = 1000, // from <<< to >>>
+    BETWEEN_MOST = 1000, // characters from <<< to >>>
     LAUNCH_LOOKS_MOST = 1024
 };
 
@@ -56,7 +57,7 @@ static bool is_name(struct span one)
     return word;
 }
 
-// Where the kernel's name before `<<<` lies, and what its template is given.
+// Finds the kernel's name before `<<<`, and its template arguments.
 static bool read_kernel(struct span *name, struct span *numbers, const char *plain, const char *at)
 {
     while (at > plain && isspace((unsigned char)at[-1]))
@@ -115,7 +116,7 @@ void launches_find(struct launch_list *out, const struct source_text *sources,
     }
 }
 
-// ==== what a repository has ====
+// ==== what a repository contains ====
 
 static void signatures_add(struct signature_list *list, const struct signature *s,
                            struct arena *arena)
@@ -129,11 +130,11 @@ static void signatures_add(struct signature_list *list, const struct signature *
 
 // ---- functions ----
 
-// Reads sources as text: comments, strings and preprocessor lines become blanks, then every
-// `void NAME(...) {` is looked at.
+// Reads sources as text: comments, strings and preprocessor lines become blanks, then every `void
+// NAME(...) {` is examined.
 
-// No source that people write has more, and hostile ones then cost little: a file has at most so
-// many functions that are looked at, and what one reads, before it and in it, is bounded.
+// Limits for one file, beyond any real source, so that a hostile one costs little: how many
+// functions are examined, and how much text is read before and in each.
 enum { LOOKS_MOST = 1000 };
 
 static bool ends_with(const char *text, const char *end)
@@ -142,7 +143,7 @@ static bool ends_with(const char *text, const char *end)
     return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
-// Where the thing that begins at `at` (a comment, string or directive) ends; `at`: it is none.
+// Where a comment, a string or a directive that begins at `at` ends; `at`: none begins there.
 static const char *end_of_other(const char *at, bool line_begins)
 {
     const char *end = at;
@@ -165,7 +166,8 @@ static const char *end_of_other(const char *at, bool line_begins)
     return end;
 }
 
-// The text with blanks in place of comments, strings and preprocessor lines. Caller frees.
+// Returns the text with blanks in place of comments, strings and preprocessor lines. The caller
+// frees.
 static char *signatures_plain(const char *text)
 {
     char *copy = xstrdup(text);
@@ -211,7 +213,7 @@ static const struct {
     [ARG_HANDLE] = {"handle", false},
 };
 
-// Type and name of one parameter, without const and its like.
+// Type and name of one parameter, without const and the like.
 struct parameter {
     char type[40], name[40];
     bool pointer;
@@ -228,7 +230,7 @@ static bool is_qualifier(const char *word)
     return false;
 }
 
-// Words that an integer's type may have beside or in place of int.
+// Whether a word may be part of an integer's type, beside int or in its place.
 static bool is_integer_word(const char *word)
 {
     static const char *const words[] = {"unsigned", "signed", "long", "short"};
@@ -249,7 +251,7 @@ static bool read_parameter(struct parameter *out, struct span span)
         while (at + length < span.end && in_word(at[length]))
             length++;
         if (length >= sizeof(word) || (!length && !isspace((unsigned char)*at) && *at != '*'))
-            return false; // templates, references, defaults, arrays
+            return false; // templates, references, defaults and arrays are not understood
         out->pointer |= *at == '*';
         memcpy(word, at, length);
         word[length] = '\0';
@@ -260,7 +262,7 @@ static bool read_parameter(struct parameter *out, struct span span)
             integer = true;
             continue;
         }
-        if (out->name[0] && out->type[0]) // only one word of type is known
+        if (out->name[0] && out->type[0]) // a type of more words is not known
             return false;
         memcpy(out->name[0] ? out->type : out->name, word, length + 1);
         if (!out->type[0])
@@ -270,14 +272,14 @@ static bool read_parameter(struct parameter *out, struct span span)
         memcpy(out->name, out->type, sizeof(type));
         memcpy(out->type, type, sizeof(type));
     }
-    if (integer && out->pointer) // "long double *" is not double's
+    if (integer && out->pointer) // "long double *" is no pointer to double
         return false;
     if (integer && !out->type[0])
         text_copy(out->type, sizeof(out->type), "int");
     return out->type[0] != '\0';
 }
 
-// Names that people have for sizes, where they do not call them m, n and k.
+// Names that people use for sizes instead of m, n and k.
 static const struct {
     const char *name;
     enum argument argument;
@@ -286,7 +288,8 @@ static const struct {
                   {"a_n_cols", ARG_K}, {"b_n_rows", ARG_K}, {"a_cols", ARG_K}, {"b_rows", ARG_K},
                   {"size", ARG_N},     {"width", ARG_N},    {"dim", ARG_N}};
 
-// d_A, dA, dev_A, A_ptr, d_A_ptr, A_d, mat_A, matA and A are all a.
+// The plain name of an operand: d_A, dA, dev_A, A_ptr, d_A_ptr, A_d, mat_A, matA and A all become
+// a.
 static const char *bare_name(char out[static 40], const struct parameter *p)
 {
     static const char *const before[] = {"dev_", "mat_", "mat", "ptr_", "d_", "g_", "p_"},
@@ -326,8 +329,8 @@ static enum argument argument_of(const struct parameter *p)
     return ARGUMENT_KINDS;
 }
 
-// Names that a source has for its types: macros and aliases, and what each stands for. Those of a
-// template come first, so that they hide others.
+// Names that a source gives to types (macros and aliases), and what each stands for. Template
+// parameters come first, so that they hide others.
 enum { ALIASES_MOST = 64, ALIAS_DEPTH = 4 };
 
 struct aliases {
@@ -353,8 +356,8 @@ static const char *past_blanks(const char *at)
     return at + strspn(at, " \t");
 }
 
-// Finds the names of types: by "#define NAME TYPE" in `text`, and by "typedef TYPE NAME;" and
-// "using NAME = TYPE;" in `plain`, the text without comments and directives.
+// Finds the names of types: "#define NAME TYPE" in `text`; and "typedef TYPE NAME;" and "using NAME
+// = TYPE;" in `plain`, the text without comments and directives.
 static void aliases_find(struct aliases *out, const char *text, const char *plain,
                          struct arena *arena)
 {
@@ -379,7 +382,7 @@ static void aliases_find(struct aliases *out, const char *text, const char *plai
     }
 }
 
-// The type or text that the name stands for in the end.
+// The type or text that a name finally stands for.
 static const char *type_of(const struct aliases *aliases, const char *name)
 {
     for (int depth = 0; depth < ALIAS_DEPTH; depth++) {
@@ -430,7 +433,7 @@ static bool take_parameter(struct signature *s, const struct parameter *p,
     return true;
 }
 
-// The parameter as it is written, its blanks squeezed.
+// The parameter as it is written, with its blanks reduced.
 static const char *spelled(struct span one, struct arena *arena)
 {
     enum { SPELLED_MOST = 60 };
@@ -448,7 +451,8 @@ static const char *spelled(struct span one, struct arena *arena)
     return arena_printf(arena, "parameter '%s'", text);
 }
 
-// Three pointers and one size may be a sum of vectors, too; the name tells, or alpha and beta do.
+// Whether a function is a product. Three pointers and one size could also be a sum of vectors; the
+// name decides, or the presence of alpha and beta.
 static bool is_product(const char *name)
 {
     static const char *const words[] = {"gemm",      "matmul",     "mat_mul",
@@ -470,7 +474,8 @@ static bool understand(struct signature *s, struct span list, const struct alias
         struct parameter parameter;
         const char *comma = memchr(at, ',', (size_t)(list.end - at));
         const struct span one = {at, comma ? comma : list.end};
-        const char *equals = memchr(at, '=', (size_t)(one.end - at)); // a default: it is given one
+        // A default, which is given to the parameter.
+        const char *equals = memchr(at, '=', (size_t)(one.end - at));
         const struct span said = {at, equals ? equals : one.end};
         if (!read_parameter(&parameter, said) || !take_parameter(s, &parameter, aliases, arena)) {
             s->why = spelled(one, arena);
@@ -492,8 +497,10 @@ static bool understand(struct signature *s, struct span list, const struct alias
 
 // ---- templates ----
 //
-// A template is called with the arguments that the sources launch it with, or those of its first
-// explicit instantiation. One of a single type that nobody instantiates is called with float.
+// A template is called with the arguments with which the sources launch it, or with those of its
+// first
+// explicit instantiation. A template with a single type that is never instantiated is called with
+// float.
 
 static bool is_type(struct span parameter)
 {
@@ -502,7 +509,7 @@ static bool is_type(struct span parameter)
            (length > 6 && memcmp(parameter.at, "class ", 6) == 0);
 }
 
-// The name of a template parameter: T of "typename T", N of "int N = 4".
+// The name of a template parameter: T in "typename T", N in "int N = 4".
 static struct span parameter_name(struct span parameter)
 {
     const char *equals = memchr(parameter.at, '=', (size_t)(parameter.end - parameter.at));
@@ -515,7 +522,7 @@ static struct span parameter_name(struct span parameter)
     return name;
 }
 
-// Whether a list may stand in a shim as it is: names, numbers and commas alone.
+// Whether a list can be copied into a shim: it has only names, numbers and commas.
 static bool is_plain_list(struct span list)
 {
     enum { LIST_MOST = 100 };
@@ -526,7 +533,7 @@ static bool is_plain_list(struct span list)
     return list.end - list.at <= LIST_MOST;
 }
 
-// template __global__ void NAME<ARGUMENTS>(...);
+// Finds "template __global__ void NAME<ARGUMENTS>(...);".
 static bool find_instantiation(struct span *out, const char *plain, struct span name)
 {
     enum { INSTANTIATIONS_MOST = 200, BEFORE_NAME_MOST = 200 };
@@ -548,7 +555,7 @@ static bool find_instantiation(struct span *out, const char *plain, struct span 
     return false;
 }
 
-// Whether the arguments are numbers and types of elements, each written out.
+// Whether the arguments are numbers and element types, all written out.
 static bool is_written_out(const char *arguments, struct arena *arena)
 {
     struct span list = {arguments, arguments + strlen(arguments)}, one;
@@ -563,8 +570,8 @@ static bool is_written_out(const char *arguments, struct arena *arena)
     return true;
 }
 
-// The template's arguments where the sources launch it, its own source before another, and write
-// them out as numbers and types; else NULL.
+// The template arguments with which the sources launch it, written out as numbers and types. Its
+// own source is preferred to others. NULL: there are none.
 static const char *launched_with(const struct launch_list *launches, const char *file,
                                  struct span name, struct arena *arena)
 {
@@ -583,8 +590,8 @@ static const char *launched_with(const struct launch_list *launches, const char 
     return other;
 }
 
-// The arguments that the template is called with: `launched`, those that a source launches it with,
-// or NULL; or others. False, with `why`: nobody says which.
+// Finds the arguments for calling the template: `launched`, with which a source launches it (or
+// NULL), or others. False, with `why`: nothing tells them.
 static bool find_arguments(struct span *out, struct signature *s, struct span parameters,
                            const char *plain, struct span name, const char *launched)
 {
@@ -610,7 +617,7 @@ static bool find_arguments(struct span *out, struct signature *s, struct span pa
     return false;
 }
 
-// Makes the signature's name that of an instantiation, and its parameters' names aliases.
+// Makes the signature's name that of an instantiation, and the template parameters aliases.
 static bool read_template(struct signature *s, struct aliases *aliases, struct span before,
                           const char *plain, struct span name, const char *launched,
                           struct arena *arena)
@@ -641,7 +648,7 @@ static bool read_template(struct signature *s, struct aliases *aliases, struct s
 
 // ---- functions ----
 
-// A definition: what stands before `void`, its name, its parameters and its body.
+// A definition: the text before `void`, the name, the parameters and the body.
 struct definition {
     struct span before, name, parameters, body;
 };
@@ -672,16 +679,17 @@ static bool read_definition(struct definition *out, const char *text, const char
     return end != NULL;
 }
 
-// The namespaces that a source's text is within, from its begin on.
+// The namespaces around a place in a source.
 enum { WITHIN_MOST = 120, BRACES_MOST = 64 };
 struct within {
-    const char *seen;                   // the text before here is read
-    char text[WITHIN_MOST];             // "a::b::", in which a name is called
-    unsigned char lengths[BRACES_MOST]; // of it before each brace that is open
+    const char *seen;                   // the text before this has been read
+    char text[WITHIN_MOST];             // "a::b::", with which a name is qualified
+    unsigned char lengths[BRACES_MOST]; // its length before each brace that is open
     size_t braces;
 };
 
-// "namespace a::b {" whose brace is at `brace`: its name; empty: it has none, or is something else.
+// The name in "namespace a::b {", whose brace is at `brace`; empty: it has none, or it is something
+// else.
 static struct span namespace_before(const char *text, const char *brace)
 {
     static const char word[] = "namespace";
@@ -721,7 +729,7 @@ static void go_to(struct within *within, const char *text, const char *at)
     }
 }
 
-// A source while its functions are looked for.
+// A source in which functions are being looked for.
 struct looked_at {
     const char *file, *plain;
     struct within within;
@@ -739,7 +747,7 @@ static void launched_by(const struct launch_list *launches, struct span body, si
     }
 }
 
-// Whether the function is called so, in whatever namespace.
+// Whether the function has this name, in any namespace.
 static bool is_named(const struct signature *s, const char *kernel)
 {
     const size_t length = strlen(kernel), own = strcspn(s->name, "<");
@@ -754,7 +762,7 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-// Whether the launcher's source has the kernel, or includes one that has it.
+// Whether the launcher's source has the kernel, or includes a source that has it.
 static bool has_kernel(const struct signature_list *list, const struct signature *launcher,
                        const char *text, const char *kernel)
 {
@@ -767,8 +775,8 @@ static bool has_kernel(const struct signature_list *list, const struct signature
     return false;
 }
 
-// A kernel that a launcher launches needs no shim of its own. Where only another source defines it,
-// that source is compiled with the launcher's.
+// Drops kernels that a launcher launches, because they need no shim of their own. If only another
+// source defines such a kernel, that source is compiled with the launcher's.
 static void join_launchers(struct signature_list *list, const struct launch_list *launches,
                            const struct source_text *sources, size_t count)
 {
@@ -862,7 +870,7 @@ void signatures_find(struct signature_list *list, const struct source_text *sour
 
 enum { SOURCES_MAX = 2000, SOURCE_BYTES = 32 << 20, LIBRARIES = 5 };
 
-// The libraries that a source is linked with when it names one of these headers.
+// The libraries that are linked with a source that includes one of these headers.
 static const struct {
     const char *header, *word;
 } libraries[LIBRARIES] = {{"<cublas_v2.h>", " -lcublas"},
@@ -882,7 +890,7 @@ static bool is_source(const char *path, bool host)
     return false;
 }
 
-// The top folder of a source, or the source itself: what its build may read.
+// Adds the top folder of a source, or the source itself, to what its build may read.
 static void add_input(struct sources *sources, const char *path, struct arena *arena)
 {
     const char *top = arena_strndup(arena, path, strcspn(path, "/"));
@@ -898,8 +906,8 @@ static void add_input(struct sources *sources, const char *path, struct arena *a
 
 static const char unquotable[] = " \t\n\"'\\$`;&|<>()";
 
-// The folder above include/cutlass/cutlass.h, "." at the top; NULL: there is none, or its name
-// would not survive the policy's quotes.
+// Finds the folder with include/cutlass/cutlass.h, "." at the top. NULL: there is none, or its name
+// cannot stand inside the policy's quotes.
 static const char *find_cutlass(const struct path_list *names, struct arena *arena)
 {
     static const char header[] = "include/cutlass/cutlass.h";
@@ -916,12 +924,12 @@ static const char *find_cutlass(const struct path_list *names, struct arena *are
     return NULL;
 }
 
-// The same in the submodules. One that is called so and cannot be looked into may be it too.
+// Does the same in submodules. One with such a name that cannot be looked into may also be it.
 static void find_cutlass_below(struct sources *out, const struct repository *repository,
                                const char *commit, const char *submodules, struct arena *arena)
 {
     for (const char *line = submodules; *line && !out->cutlass; line += strcspn(line, "\n") + 1) {
-        const char *path = strchr(line, ' '); // "ID PATH", unless the path has line ends
+        const char *path = strchr(line, ' '); // "ID PATH", if the path has no line ends
         if (!path++)
             return;
         const char *own = arena_strndup(arena, path, strcspn(path, "\n"));
@@ -943,14 +951,14 @@ static void find_cutlass_below(struct sources *out, const struct repository *rep
     }
 }
 
-// A source in which functions are looked for: CUDA, whatever its name ends with, and C.
+// Whether functions are looked for in a source: in CUDA, whatever its name ends with, and in C.
 static bool is_searched(const char *path, const char *text)
 {
     return strstr(path, ".cu") || is_source(path, true) || strstr(text, "__global__");
 }
 
-// A source of somebody else's, of which no kernel is looked for: it lies in CUTLASS, or is a header
-// of it that was copied, or lies in a folder that is called as those are which hold others' work.
+// Whether a source is somebody else's, so that no kernel is looked for in it: it lies in CUTLASS,
+// or is a copied header of it, or lies in a folder with a name for foreign code.
 static bool is_foreign(const struct sources *sources, const char *path)
 {
     static const char *const folders[] = {"third_party", "third-party", "3rdparty", "thirdparty",
@@ -983,11 +991,11 @@ static void refuse_unnameable(struct signature_list *found)
     }
 }
 
-// ---- what the repository's own build says ----
+// ---- the repository's own build ----
 
-// Flags and folders of headers are read as words: a build file is a program, and running it is the
-// business of who adopts. What changes a kernel (-march, fast math, macros) is taken, what a policy
-// says by itself (the architecture, the language, warnings) is not.
+// Reads flags and folders of headers as words, because a build file is a program, and running it is
+// up to the user. Flags that change a kernel (-march, fast math, macros) are taken. Flags that the
+// policy itself gives (the architecture, the language, warnings) are not.
 enum { FLAGS_MOST = 24, FLAG_MOST = 80, HEADER_FOLDERS_MOST = 12 };
 
 struct flags {
@@ -1065,12 +1073,12 @@ static void find_flags(struct sources *out, const char *text, struct arena *aren
     struct flags c = {arena, &out->flags[0], 0}, cuda = {arena, &out->flags[1], 0};
     for (const char *at = text; *at;) {
         const size_t length = strspn(at, letters);
-        if (*at == '#') { // a comment, in all of these
+        if (*at == '#') { // a comment in all of these languages
             at += strcspn(at, "\n");
         } else if (length == 0) {
             at++;
         } else {
-            // Of a word that goes on with what a shell or CMake would put in, nothing is known.
+            // A word that continues with something that a shell or CMake would replace is ignored.
             if (length <= FLAG_MOST && !(at[length] && strchr("${\\/", at[length])))
                 take_flag(&c, &cuda, arena_strndup(arena, at, length));
             at += length;
@@ -1084,7 +1092,7 @@ static bool is_header(const char *path)
            ends_with(path, ".inc");
 }
 
-// Whether the words of a build name the folder: "-Iinclude", "include_directories(src/include)".
+// Whether a build's words name the folder: "-Iinclude", "include_directories(src/include)".
 static bool names_folder(const char *text, const char *folder)
 {
     const size_t length = strlen(folder);
@@ -1098,7 +1106,7 @@ static bool names_folder(const char *text, const char *folder)
     return false;
 }
 
-// Folders of headers that are called so, or that a build file names.
+// Finds folders of headers by their names, or because a build file names them.
 static void find_folders(struct sources *out, const struct path_list *names, const char *builds,
                          struct arena *arena)
 {
@@ -1125,7 +1133,7 @@ static void find_folders(struct sources *out, const struct path_list *names, con
     }
 }
 
-// Whether what begins here is given to the compiler as a folder of headers: behind -I, or within
+// Whether this place names a folder of headers for the compiler: after -I, or inside
 // "include_directories(...)".
 static bool is_header_folder(const char *text, const char *at)
 {
@@ -1146,7 +1154,7 @@ static bool is_header_folder(const char *text, const char *at)
            strncmp(word - 1 - length, command, length) == 0;
 }
 
-// Folders of headers in submodules, whose files are not among HEAD's: those that a build file
+// Finds folders of headers in submodules, whose files are not among HEAD's: those that a build file
 // names.
 static void find_folders_below(struct sources *out, const char *submodules, const char *builds,
                                struct arena *arena)
@@ -1154,7 +1162,7 @@ static void find_folders_below(struct sources *out, const char *submodules, cons
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-/";
     for (const char *line = submodules; *line; line += strcspn(line, "\n") + 1) {
-        const char *path = strchr(line, ' '); // "ID PATH", unless the path has line ends
+        const char *path = strchr(line, ' '); // "ID PATH", if the path has no line ends
         if (!path++)
             return;
         const char *own = arena_strndup(arena, path, strcspn(path, "\n"));
@@ -1177,7 +1185,7 @@ static void find_folders_below(struct sources *out, const char *submodules, cons
     }
 }
 
-// In the arena: all build files of the commit, one behind the other, as far as they are short.
+// Reads all build files of the commit into the arena, one after the other, unless they are long.
 static const char *read_builds(const struct repository *repository, const char *commit,
                                const struct path_list *names, const char *cutlass,
                                struct arena *arena)
@@ -1210,7 +1218,7 @@ static void look_over(struct sources *out, bool links[LIBRARIES], const char *te
         links[l] |= strstr(text, libraries[l].header) != NULL;
 }
 
-// Whether the plain text defines a function of this name.
+// Whether the plain text defines a function with this name.
 static bool defines(const char *plain, struct span name)
 {
     const size_t length = (size_t)(name.end - name.at);
@@ -1262,7 +1270,7 @@ int sources_read(struct sources *out, const struct repository *repository, struc
     bool links[LIBRARIES] = {false};
     *out = (struct sources){.libraries = "", .folders = "", .flags = {"", ""}};
     if (repository_commit(&head, repository, "HEAD", arena, &none))
-        return 0; // no commit yet
+        return 0; // there is no commit yet
     out->committed = true;
     if (repository_names(&names, repository, head.id, NULL, 0, arena, err))
         return -1;

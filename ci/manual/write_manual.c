@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// manual DIR: a program of the build that writes man pages and completions below DIR, in the places
-// where /usr/share has them.
+// manual DIR: runs during the build, and writes man pages and completions below DIR, in the places
+// that they have in /usr/share.
 
 #include "ci/command.h"
 #include "model/buffer.h"
@@ -20,10 +20,11 @@ struct command_list {
 
 // ---- completion ----
 
-// Completion of command lines for bash, zsh and fish: commands, their options, and the words that a
-// command knows. What an option's value is a file or folder, the shell completes as such.
+// Writes completions for bash, zsh and fish: commands, their options, and the words that a command
+// takes. Files and folders are completed by the shell.
 
-// The fixed words of a command: "kernels [REV] | models" knows kernels and models.
+// Adds a command's fixed words: "kernels [REV]
+//  models" has kernels and models.
 static void add_words(struct buffer *out, const struct command *command)
 {
     for (const char *at = command->words ? command->words : ""; *at;) {
@@ -45,8 +46,8 @@ static bool takes_path(const struct command_option *o)
     return false;
 }
 
-// The values that an option's help lists, as "auto, require or off", for those that take one of a
-// few; with a blank before each.
+// Adds the values that an option's help lists, as in "auto, require or off", with a blank before
+// each.
 static void add_choices(struct buffer *out, const struct command_option *o)
 {
     static const char *const kinds[] = {"MODE", "FORM", "FORMAT"};
@@ -71,14 +72,14 @@ static bool takes_revision(const char *value)
     return value && (strstr(value, "REV") || strstr(value, "RANGE"));
 }
 
-// Branches and tags. Their names are anyone's: one that a shell would not take as it stands is left
+// Branches and tags. Anybody may choose their names, so one that a shell would interpret is left
 // out.
 #define REVISIONS                                                                                  \
     "{ echo HEAD; git for-each-ref --format=\"%(refname:short)\" refs/heads refs/remotes "         \
     "refs/tags; } 2>/dev/null | LC_ALL=C grep -E \"^[A-Za-z0-9][A-Za-z0-9._/@+-]*\\$\""
 
-// `text` with a backslash before each of `special`, and an apostrophe as the shell in apostrophes
-// wants it.
+// Adds `text` with a backslash before each character of `special`, and with apostrophes in the form
+// that a shell needs inside apostrophes.
 static void add_quoted(struct buffer *out, const char *text, const char *special,
                        const char *apostrophe)
 {
@@ -281,9 +282,9 @@ static void complete_fish(struct buffer *out, const struct command_list *command
 
 // ---- man pages ----
 
-// Man pages in the macros of man(7), from the texts that --help prints.
+// Writes man pages in the macros of man(7), from the texts that --help prints.
 
-// Text as roff prints it. A line break becomes one, and an empty line a paragraph.
+// Adds text for roff. A line break stays one, and an empty line begins a paragraph.
 static void add_text(struct buffer *out, const char *text, size_t length)
 {
     bool line_begins = true;
@@ -352,7 +353,7 @@ static void add_option(struct buffer *out, const struct command_option *o)
     add_line(out, o->help);
 }
 
-// One line of usage for each way that the words may stand.
+// Adds a line of usage for each form of the words.
 static void add_usage(struct buffer *out, const struct command *command)
 {
     const char *words = command->words ? command->words : "";
@@ -420,7 +421,7 @@ static const struct command *const commands[] = {
 };
 #undef X
 
-// Frees the text.
+// Writes a file and frees the text.
 static int put(const char *share, const char *folder, const char *name, struct buffer *text,
                struct error *err)
 {

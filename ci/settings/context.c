@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opens what a measuring command needs, in order, and closes it in reverse.
+// Opens what a measuring command needs, in order, and closes it in reverse order.
 #include "ci/settings/context.h"
 
 #include "baselines/store.h"
@@ -24,9 +24,10 @@
 
 enum { POLICY_PATH_TEXT = 512 };
 
-// ---- what needs a sandbox ----
+// ---- whether a sandbox is needed ----
 
-// Whether a build of the commit needs a sandbox; `commit` NULL: what the policy says for any.
+// Whether a build of the commit needs a sandbox; `commit` NULL: what the policy says for any
+// commit.
 static int needs_sandbox(const struct context *context, const char *commit, struct error *err)
 {
     if (context->sandbox.active || context->asked != SANDBOX_UNSAID)
@@ -51,7 +52,8 @@ static int check_prefix(const struct context *context, const struct policy_toolc
     const char *label = context->policy.label;
     if (!t->prefix || t->container)
         return 0;
-    // A committed policy may name a folder that each sandbox shows, and no other of this machine.
+    // A committed policy may name a folder that every sandbox shows, and no other folder of this
+    // machine.
     if (!context->options->policy && !sandbox_shows(t->prefix))
         return error_set(err,
                          "%s: [toolchain \"%s\"] prefix = %.80s: a committed policy may name "
@@ -135,7 +137,7 @@ int context_toolchain(const struct toolchain **out, struct context *context, con
     return 0;
 }
 
-// ---- the policy in force: whose it is, what of it counts, what was asked for beside it ----
+// ---- the policy in force: its origin, which of its keys count, and what the options add ----
 
 bool context_is_bare(const struct context *context)
 {
@@ -161,7 +163,8 @@ bool context_selects(const struct context *context, const char *kernel,
     problem_format(text, problem);
     if (fnmatch(o->problem, text, 0) == 0)
         return true;
-    const struct problem work = problem_in(problem, REGIME_COLD); // who names none means any
+    // An option without a regime means any regime.
+    const struct problem work = problem_in(problem, REGIME_COLD);
     problem_format(text, &work);
     return fnmatch(o->problem, text, 0) == 0;
 }
@@ -177,7 +180,7 @@ const char *context_selection(const struct context *context, struct arena *arena
                         o->problem ? o->problem : "", o->problem ? "'" : "");
 }
 
-// A sparse checkout may lack the policy that HEAD has, which is read there then.
+// Whether a sparse checkout lacks the policy that HEAD has; it is then read from HEAD.
 static bool is_left_out(const struct context *context)
 {
     struct commit head;
@@ -229,8 +232,8 @@ static int read_policy(struct context *context, const char *commit, struct error
     return status;
 }
 
-// The policy of the trusted branch's tip. *known: it has one; *same: which is this one. One that
-// cannot be read would leave the choice among older ones to a change.
+// Reads the policy at the tip of the trusted branch. *known: it has one; *same: it is this policy.
+// If it cannot be read that is an error, because otherwise a change could choose among older ones.
 static int read_trusted(struct policy *out, bool *known, bool *same, const struct context *context,
                         const char *commit, const struct repository_trust *trust, struct error *err)
 {
@@ -276,8 +279,9 @@ static bool same_names(const char *const *a, size_t a_count, const char *const *
     return same;
 }
 
-// A commit is built as its base's policy says, for the trusted branch's newest may name what is not
-// there yet. So what only that one builds is not judged, which has to be said.
+// Whether two policies build in the same way. A commit is built by its base's policy, because the
+// trusted branch's newest one may name files that did not exist then. What only the newest one
+// builds is not judged, and that must be said.
 static bool builds_alike(const struct policy *ours, const struct policy *trusted)
 {
     const struct recipe *a = &ours->recipe, *b = &trusted->recipe;
@@ -307,8 +311,8 @@ static bool captures_alike(const struct policy *ours, const struct policy *trust
     return true;
 }
 
-// Tells what of the policy does not count, and puts it into the run, so that every report says
-// whose policy judged. A first policy in which nothing is ignored is only named there.
+// Reports which keys of the policy do not count, and notes it in the run, so that every report says
+// whose policy judged. A first policy of which nothing is ignored is only named there.
 static void tell_joined(struct context *context, const struct repository_trust *trust, bool known,
                         bool changed)
 {
@@ -342,8 +346,8 @@ static void tell_joined(struct context *context, const struct repository_trust *
                       policy->label);
 }
 
-// Whether the policy is that of a commit which the trusted branch has: of `commit`, or of the
-// checkout where nothing was changed.
+// Whether the policy belongs to a commit of the trusted branch: to `commit`, or to the checkout if
+// it was not changed.
 static bool is_accepted(const struct context *context, const char *commit,
                         const struct repository_trust *trust)
 {
@@ -365,8 +369,8 @@ static bool is_accepted(const struct context *context, const char *commit,
     return accepted;
 }
 
-// Refuses where no main branch is known whose tip could say what is trusted: nothing is built or
-// judged by what may be the change's own word.
+// Refuses to go on if no main branch is known whose tip could say what is trusted. Otherwise a
+// change's own policy could decide what is built and how it is judged.
 static int say_nobodys(const struct context *context, struct error *err)
 {
     return error_set(err,
@@ -378,8 +382,8 @@ static int say_nobodys(const struct context *context, struct error *err)
                      context->policy.label);
 }
 
-// Confines what the policy of a checkout or of a commit may decide, where a change may have chosen
-// it: it may be a stranger's own, or one of all those that the trusted branch ever had.
+// Confines a policy that a change may have chosen: a stranger may have written it, or picked it
+// from all that the trusted branch ever had.
 static int confine(struct context *context, const char *commit, struct error *err)
 {
     struct repository_trust trust;
@@ -494,8 +498,8 @@ int context_open(struct context *context, const struct options *options, struct 
     return 0;
 }
 
-// A commit that brings a cache says what its base was built to, and one that brings a store what
-// was measured; or both are links to somewhere else.
+// Opens the state directory. It must not come from a commit: such a cache could contain false
+// builds of the base, such a store false measurements, and both could be links to another place.
 static int open_state(struct context *context, struct error *err)
 {
     struct repository_trust trust;
@@ -514,7 +518,8 @@ static int open_state(struct context *context, struct error *err)
                                  context->state);
 }
 
-// Opens a store that an option names. A folder that is made for it is told: its name may be a slip.
+// Opens a store that an option names. If a folder must be made for it, a message says so, because
+// the name may be misspelt.
 static int open_named_store(struct context *context, const char *path, enum store_mode mode,
                             struct error *err)
 {
@@ -543,8 +548,9 @@ int context_store(struct context *context, enum store_mode mode, struct error *e
     return store_open(&context->store, path, mode, err);
 }
 
-// A commit must not name a folder of this machine for its builds to read: only who runs the tool
-// may, by --overlay or in a policy given by --policy, whose folder a relative path begins at.
+// Opens the overlay. A commit must not name a folder of this machine for its builds to read. Only
+// the person who runs the tool may, by --overlay or in a policy given by --policy; a relative path
+// begins at that policy's folder.
 static int open_overlay(struct context *context, struct error *err)
 {
     struct policy *policy = &context->policy;
@@ -572,7 +578,7 @@ static int open_overlay(struct context *context, struct error *err)
     return 0;
 }
 
-// Tells that builds are not confined, aloud and in the run, so that every report says it.
+// Reports that builds are not confined: as a message and in the run, so that every report says it.
 static void tell_unconfined(struct context *context)
 {
     struct policy *policy = &context->policy;
@@ -602,8 +608,7 @@ int context_sandbox_probe(struct context *context, struct error *err)
     return sandbox_probe(&context->sandbox, mode, err);
 }
 
-// Makes a folder for the references that libraries bring. Only problems that are no GEMM have
-// such.
+// Makes a folder for references computed by libraries. Only problems that are no GEMM have these.
 static int make_references(struct context *context, struct error *err)
 {
     bool wanted = false;
@@ -623,7 +628,7 @@ void context_tell_edits(struct context *context, const char *commit)
     struct arena arena = {0};
     struct path_list edited = {0};
     struct commit head;
-    struct error ignored; // an index that cannot be read says nothing of a commit
+    struct error ignored; // an index that cannot be read tells nothing about a commit
     if (!context_is_bare(context) &&
         repository_commit(&head, context->repository, "HEAD", &arena, &ignored) == 0 &&
         strcmp(head.id, commit) == 0 &&
@@ -701,10 +706,10 @@ static int start_bench(struct bench **out, bench_starter *start, struct context 
                        const struct context_device *device, const char *const *directories,
                        size_t directory_count, struct error *err)
 {
-    // Each unit's has a log of its own.
+    // Each unit has a log of its own.
     const int unit = device->index - device->policy->index;
     char *log = unit ? xprintf("%s.%d", context->bench_log, unit) : xstrdup(context->bench_log);
-    // A program that a toolchain built may load libraries of its prefix.
+    // A program that a toolchain built may load libraries of the toolchain's prefix.
     const char **shown = xcalloc(directory_count + context->toolchain_count + 1, sizeof(*shown));
     size_t shown_count = directory_count;
     if (directory_count)
@@ -728,7 +733,7 @@ static int start_bench(struct bench **out, bench_starter *start, struct context 
         .note = note_bench,
         .note_context = context,
     };
-    const int status = start(out, &plan, err); // which copies it
+    const int status = start(out, &plan, err); // which copies the plan
     free(shown);
     free(log);
     return status;
@@ -814,7 +819,7 @@ int context_begin_bench(struct bench **out, struct context *context,
     return start_bench(out, bench_begin, context, device, directories, directory_count, err);
 }
 
-// Opens a child that is asked for the device's description alone.
+// Starts a child that is only asked for the device's description.
 static int context_ask(struct bench **out, struct context *context,
                        const struct context_device *device, struct error *err)
 {
@@ -858,8 +863,8 @@ void context_close(struct context *context)
 
 // ---- the profile of a device ----
 
-// The profile that models are given for a device: asked from the driver, shipped, or calibrated
-// here. The shipped figures themselves are in model/gpu/.
+// Chooses the profile that models use for a device, from the driver's, shipped and calibrated
+// figures. The shipped figures are in model/gpu/.
 
 static void take(struct context_device *device, struct context *context,
                  const struct bench_figure *f)
@@ -873,7 +878,7 @@ static void take(struct context_device *device, struct context *context,
                                            f->cv * 100)};
 }
 
-// One line about readings that did not repeat, for commands that print no table of them.
+// Prints one line about readings that did not repeat, for commands without a table of readings.
 static void tell_refused(struct context *context, const struct bench_figure_list *figures)
 {
     struct buffer names = {0};
@@ -917,7 +922,7 @@ void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *a
     for (size_t i = 0; i < gpu_figure_count(); i++) {
         struct figure *figure = gpu_figure(out, gpu_figure_key(i));
         if (figure->origin == ORIGIN_DEVICE)
-            figure->source = "the driver"; // the child's own text ends with the child
+            figure->source = "the driver"; // the child's own text is gone when the child ends
     }
     out->name = shipped ? shipped->name : arena_strdup(arena, device->kind);
     if (shipped)
@@ -926,7 +931,7 @@ void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *a
 
 enum { GEMMS_LEAST = 5 };
 
-// The mean error of `hopper` on the correct times that a run has of a device.
+// The mean error of `hopper` over a run's correct times on a device.
 static double error_on(size_t *used, const struct gpu *gpu, const struct run *run, const char *uuid)
 {
     double sum = 0;
@@ -973,7 +978,7 @@ int profile_stays(char **why, const struct gpu *calibrated, const struct gpu *sh
     return 0;
 }
 
-// Fills device->gpu; measures a host that has no profile yet.
+// Fills in device->gpu; calibrates a host that has no profile yet.
 static int profile_resolve(struct context_device *device, struct context *context,
                            struct bench *bench, struct error *err)
 {
@@ -997,7 +1002,8 @@ static int profile_resolve(struct context_device *device, struct context *contex
         progress_note(&context->progress, stays ? "%s" : "profile: %s as measured on this device",
                       stays ? stays : device->gpu.name);
     free(stays);
-    // A host has no shipped profile. One whose peak was refused (a busy moment) is tried again.
+    // A host has no shipped profile. If its peak was refused (at a busy moment), it is calibrated
+    // again.
     const bool unknown = !(device->gpu.flops_clk_fp32.value > 0);
     if (strcmp(device->unit.kind, "host") == 0 && unknown && !context->options->dry_run) {
         progress_note(&context->progress, "measuring the profile of this machine");
@@ -1008,10 +1014,10 @@ static int profile_resolve(struct context_device *device, struct context *contex
 
 // ---- devices ----
 
-// Finds which of the policy's devices are here, and which stand for those that are not. A bench is
-// started on each once, only to ask.
+// Finds which of the policy's devices are here, and how the others are treated. A bench is started
+// on each once, only to identify it.
 
-// The toolchain's line says "nvcc: -" where there is none.
+// Whether the toolchain has nvcc; its text says "nvcc: -" if not.
 static bool has_nvcc(const struct context *context)
 {
     const char *line = strstr(context->toolchain.text, "nvcc: ");
@@ -1066,14 +1072,14 @@ static int add_away_device(struct context *context, const struct policy_device *
 
 // ---- the units of one device
 
-// A bench that starts.
+// A bench that is starting.
 struct starting {
-    struct context_device device; // what is known of it: policy and index
-    struct bench *bench;          // NULL: there is none, and `why`
+    struct context_device device; // only policy and index are known
+    struct bench *bench;          // NULL: it did not start, for the reason in `why`
     struct error why;
 };
 
-// Starts the children of all units at once, for each start takes its time.
+// Starts the children of all units at the same time, because each start is slow.
 static void start_all(struct starting *units, size_t count, struct context *context)
 {
     for (size_t i = 0; i < count; i++) {
@@ -1100,7 +1106,7 @@ static struct device copy_unit(const struct device *seen, struct arena *arena)
     };
 }
 
-// Why a further unit cannot stand beside the first; NULL: it can.
+// Why a further unit cannot be used beside the first; NULL: it can.
 static const char *unlike(const struct context_device *first, const struct device *next,
                           struct arena *arena)
 {
@@ -1115,8 +1121,7 @@ static const char *unlike(const struct context_device *first, const struct devic
     return NULL;
 }
 
-// Asks whether a device was taken out of use. *text says that it was and what to do; NULL: it
-// was not.
+// Whether a device was taken out of use. *text says so and what to do; NULL: it was not.
 static int ask_out(const char **text, const char **why, struct context *context,
                    const struct policy_device *wanted, const char *uuid, struct error *err)
 {
@@ -1136,8 +1141,8 @@ static int ask_out(const char **text, const char **why, struct context *context,
     return 0;
 }
 
-// Takes in the units of one device of the policy, one after the other. A unit may have been taken
-// out of use (`plumb doctor --clear` brings it back); out_text and out_why say which one, and why.
+// Adds the units of one device of the policy, one after the other. A unit may have been taken out
+// of use (`plumb doctor --clear` brings it back); out_text and out_why say which one, and why.
 struct units {
     struct context_device *first;
     const char *out_text, *out_why;
@@ -1166,7 +1171,7 @@ static int add_unit(struct units *all, struct context *context, const struct sta
     const size_t units = all->first->units;
     *device = s->device;
     device->unit = copy_unit(seen, &context->arena);
-    // A command that only lists needs no figures, and does not wait for any.
+    // A command that only lists needs no figures, and does not wait for them.
     if (context->options->static_use != STATIC_LIST &&
         profile_resolve(device, context, s->bench, err))
         return -1;
@@ -1177,7 +1182,7 @@ static int add_unit(struct units *all, struct context *context, const struct sta
 
 // ---- one device of the policy
 
-// A device that was taken out counts as away.
+// Refuses a device that was taken out; it counts as away.
 static int refuse_out(const struct units *all, struct context *context,
                       const struct policy_device *wanted, struct error *err)
 {
@@ -1214,7 +1219,7 @@ static int miss_device(struct context *context, const struct policy_device *want
                : add_away_device(context, wanted, false, err);
 }
 
-// A device that is here counts as absent when the policy asks for another profile.
+// Treats a device that is here as absent, if the policy asks for a device of another profile.
 static void refuse_other(struct starting *s)
 {
     const struct policy_device *wanted = s->device.policy;
@@ -1321,13 +1326,13 @@ const struct context_device *context_first_unit(const struct context *context,
     return device;
 }
 
-// ---- commands that need a store alone ----
+// ---- commands that need only a store ----
 
-// Opens the repository around a store that lies where plumb itself puts it: it says what was
-// accepted.
+// Opens the repository around a store that lies at plumb's usual place, because the repository says
+// what was accepted.
 static void open_around(struct context *context)
 {
-    struct error ignored; // then it lies elsewhere
+    struct error ignored; // then the store lies elsewhere
     char *path = realpath(store_path(context->store), NULL);
     char *slash = path ? strrchr(path, '/') : NULL;
     if (slash)
@@ -1341,7 +1346,7 @@ static void open_around(struct context *context)
 int store_option_open(struct context *context, const struct options *options, enum store_mode mode,
                       struct error *err)
 {
-    const bool opened = context->repository != NULL; // by the command, which needs it
+    const bool opened = context->repository != NULL; // the command opened it, because it needs it
     if (!opened && (!options->store || options->repository) && context_open(context, options, err))
         return -1;
     context->options = options;

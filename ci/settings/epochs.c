@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The line is walked back once. An epoch is settled when the commit that it names is met, or when
-// the walk is past that commit's time and has met the commit that brought the epoch.
+// The line is followed back once. An epoch is settled when its commit is reached, or when the walk
+// has passed that commit's time and the commit that brought the epoch.
 #include "ci/settings/epochs.h"
 
 #include "baselines/epoch.h"
@@ -50,7 +50,7 @@ int epochs_add(const char *path, const char *before, const char *added, struct e
     const char *slash = strrchr(path, '/');
     char *folder = slash ? xprintf("%.*s", (int)(slash - path), path) : NULL;
     if (folder && folder[0])
-        mkdir(folder, 0777); // if it fails, the file says so
+        mkdir(folder, 0777); // if this fails, opening the file reports it
     free(folder);
     if (output_file_open(&out, path, err))
         return -1;
@@ -88,7 +88,7 @@ enum { LINE_MOST = 20000, CLOCKS_DIFFER_S = 86400 };
 
 struct sought {
     struct epoch *epoch;
-    int64_t time_s; // of the commit that it names; INT64_MAX: the repository has none
+    int64_t time_s; // time of its commit; INT64_MAX: the repository does not have it
     char brought[OBJECT_ID_TEXT];
     bool settled;
 };
@@ -119,7 +119,7 @@ static int file_at(struct epoch_list *out, const struct epochs_line *l, const ch
 {
     char *text = NULL;
     size_t size;
-    struct error unreadable; // a version that has no meaning brings nothing
+    struct error unreadable; // a version that cannot be parsed brings no epoch
     *out = (struct epoch_list){0};
     if (!id[0])
         return 0;
@@ -131,7 +131,7 @@ static int file_at(struct epoch_list *out, const struct epochs_line *l, const ch
     return 0;
 }
 
-// Finds the epochs that the file of this commit has and the file of its parent ("": none) has not.
+// Finds the epochs that the file has at this commit and does not have at its parent ("": none).
 static int find_brought(struct epochs_line *l, const char *commit, const char *parent,
                         struct error *err)
 {
@@ -181,7 +181,7 @@ int epochs_on_line(struct epoch_list *list, const struct repository *repository,
         struct commit parent = {0};
         const bool last = repository_parent(&parent, repository, &at, arena, &none) != 0;
         if (last && at.parent[0])
-            break; // the edge of a shallow clone: what its first commit brought is not known
+            break; // at the edge of a shallow clone it is not known what its first commit brought
         if (find_brought(&l, at.id, last ? "" : parent.id, err))
             return -1;
         settle(&l, &at);

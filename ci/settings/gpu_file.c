@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Profiles read, written, and put together from options. A file is somebody else's: every line of
-// it is understood or refused by its number.
+// Reads and writes profiles, and combines them with options. A file may come from anybody: every
+// line is understood, or refused with its number.
 #include "ci/settings/gpu_file.h"
 
 #include "ci/settings/context.h"
@@ -24,9 +24,10 @@
 
 // ==== GPU profiles ====
 
-// The options --gpu NAME|FILE and --set KEY=VALUE.
+// The options --gpu NAME
+// FILE and --set KEY=VALUE.
 static const struct {
-    const char *ending; // of a figure's key
+    const char *ending; // the ending of a figure's key
     const char *unit;
     double factor;
 } units[] = {
@@ -55,7 +56,7 @@ static bool ends_with(const char *text, const char *ending)
     return length >= tail && strcmp(text + length - tail, ending) == 0;
 }
 
-// The key's own ending, NULL for numbers without a unit. Longer endings come first in the table.
+// The ending of a key, NULL for numbers without a unit. Longer endings come first in the table.
 static const char *unit_ending(const char *key)
 {
     for (size_t i = 0; i < ARRAY_COUNT(units); i++) {
@@ -75,11 +76,12 @@ static const char *unit_name(const char *key)
     return NULL;
 }
 
-// "1.83 GHz" for a key in Hz; -1 when it is no positive number or the unit does not fit.
+// Parses a value such as "1.83 GHz" for a key in Hz; -1 if it is no positive number or the unit
+// does not fit.
 static int parse_value(double *out, const char *key, const char *text)
 {
     char number[64];
-    size_t length = strspn(text, "0123456789.eE+-"); // no unit begins with one of these
+    size_t length = strspn(text, "0123456789.eE+-"); // no unit begins with one of these characters
     if (length == 0 || length >= sizeof(number))
         return -1;
     memcpy(number, text, length);
@@ -113,13 +115,13 @@ static int set_figure(struct gpu *gpu, const char *key, const char *value, const
     return 0;
 }
 
-// ---- a file ----
+// ---- parsing a file ----
 
 struct profile_reader {
     struct gpu_profile *out;
     char where[256]; // file and line
     bool named;
-    const char *figure; // whose value was read, and which waits for its source
+    const char *figure; // the figure whose value was read, and whose source must follow
     struct error *err;
 };
 
@@ -301,7 +303,7 @@ static int apply_set(struct gpu_profile *profile, const char *text, struct error
     return 0;
 }
 
-// Puts the figures of --set on a profile that is there.
+// Puts the figures of --set into a profile.
 static int gpu_option_apply(struct gpu_profile *profile, const struct gpu_option *option,
                             struct error *err)
 {
@@ -334,13 +336,13 @@ int gpu_option_resolve(struct gpu_profile *out, const struct gpu_option *option,
 
 // ---- the profile of commands that predict without a device ----
 
-// Looks for a measured profile where the other commands keep it. A store that is not there is no
-// error; one that cannot be read is, when --store named it, and is said otherwise.
+// Looks for a measured profile in the store that other commands use. A missing store is no error. A
+// store that cannot be read is an error if --store named it, and a message otherwise.
 
 static const char *const otherwise = "h200-sxm";
 
-// Says which device's profile is used. Its name is from the store, so no control bytes of it
-// reach the terminal.
+// Prints which device's profile is used. Its name comes from the store, so control bytes are
+// removed.
 static void say_measured(const char *profile, const struct device_entry *device, const char *path)
 {
     char date[16] = "";
@@ -385,7 +387,7 @@ static int from_store(struct gpu_profile *out, bool *found, struct store *store,
     return 0;
 }
 
-// The store, or none.
+// Opens the store, if there is one.
 static int open_store(struct context *context, const struct options *options, struct error *err)
 {
     struct error ignored;
@@ -394,7 +396,7 @@ static int open_store(struct context *context, const struct options *options, st
         return context_store(context, STORE_READ, err);
     }
     if (context_open(context, options, &ignored))
-        return 0; // no repository here
+        return 0; // there is no repository here
     const char *path = arena_printf(&context->arena, "%s/store.db", context->state);
     if (access(path, F_OK) == 0 && context_store(context, STORE_READ, &ignored))
         fprintf(stderr, "plumb: %s; no measured profile is looked for in it\n", ignored.text);
@@ -424,10 +426,10 @@ int measured_profile(struct gpu_profile *out, const struct gpu_option *option,
 
 // ==== biases ====
 //
-// The file of calibrated biases, written and read with line numbers in its errors. How a bias is
-// fitted and applied is model/predict/parts/bias.c.
+// Writes and reads the file of calibrated biases; errors have line numbers.
+// model/predict/parts/bias.c fits and applies biases.
 
-// Further columns of a bias with a slope; a file may lack them.
+// The further columns of a bias with a slope; a file may lack them.
 static const struct {
     const char *name;
     size_t at;
@@ -448,7 +450,7 @@ int bias_file_write(const char *path, const struct bias_table *table, const stru
 {
     struct buffer text = {0};
     char *said = xprintf("# fitted to %s\n", inputs);
-    for (char *c = said; c[1]; c++) { // one line, whatever the file's name holds
+    for (char *c = said; c[1]; c++) { // one line, whatever the file's name contains
         if (*c == '\n' || *c == '\r')
             *c = ' ';
     }

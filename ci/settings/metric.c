@@ -15,9 +15,8 @@
         0, 0                                                                                       \
     }
 
-// The columns are what, unit, whose, sum, noisy, margin, least, why. Processor seconds of a
-// build differ by some percent from one time to the next, so they are noisy; what a compiler
-// reports is not.
+// The columns are what, unit, whose, sum, noisy, margin, least, why. Processor seconds of a build
+// vary by some percent each time, so they are noisy; a compiler's report is not.
 static const struct metric metrics[] = {
     {"build-seconds",
      "s",
@@ -117,7 +116,7 @@ enum verdict_kind metric_standing(double base, double head, double margin, doubl
         return VERDICT_NOT_MEASURED;
     if (!isfinite(base))
         return VERDICT_NEW;
-    // A value exactly at the margin is within it, whatever the last digit says.
+    // A value exactly at the margin counts as within it, whatever the last digit is.
     const double most = fmax(margin * fabs(base), least) + 1e-9 * fabs(base);
     const double worse = higher ? base - head : head - base;
     return worse > most ? VERDICT_SLOWER : -worse > most ? VERDICT_FASTER : VERDICT_SAME;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The policy: one table of keys and how each value reaches its field; then a policy as a whole,
-// read, checked against itself, and asked.
+// The policy: a table that says how each key's value reaches its field; then the whole policy is
+// read, checked, and queried.
 #include "ci/settings/policy.h"
 
 #include "ci/settings/metric.h"
@@ -20,9 +20,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-// ---- values that are more than a word or a number; `text` may be NULL: the key had none ----
+// ---- parsing values that are more than a word or a number; `text` NULL: the key has none ----
 
-// "0.3%", "0.3 %" or 0.003. -1: neither.
+// Parses "0.3%", "0.3 %" or 0.003. -1: it is none of these.
 static int fraction_parse(double *out, const char *text)
 {
     char number[40];
@@ -42,7 +42,7 @@ static int fraction_parse(double *out, const char *text)
     return 0;
 }
 
-// A weight above 0 and a problem: "0.35 64x7168x2048:e4m3-bf16".
+// Parses a weight above 0 and a problem: "0.35 64x7168x2048:e4m3-bf16".
 static int mix_part_parse(struct policy_mix_part *out, const char *text, struct error *err)
 {
     struct policy_mix_part part;
@@ -60,8 +60,8 @@ static int mix_part_parse(struct policy_mix_part *out, const char *text, struct 
     return 0;
 }
 
-// Why it is no address for links, NULL when it is one: http or https, at most one %s, which is
-// where a commit's id goes, and nothing that a page or a comment could take for something else.
+// Why a text is no address for links, NULL when it is one: http or https, at most one %s, which
+// stands for a commit's id, and no character with a meaning in a page or a comment.
 static const char *address_fault(const char *text)
 {
     const char *url = text ? text : "";
@@ -76,8 +76,8 @@ static const char *address_fault(const char *text)
     return place && strstr(place + 2, "%s") ? "has more than one %s" : NULL;
 }
 
-// Why it is no VARIABLE=VALUE that a toolchain may set, NULL when it is one. What plumb itself
-// gives to builds (PATH, HOME, PLUMB_... and so on) is not a toolchain's to set.
+// Why a text is no VARIABLE=VALUE that a toolchain may set, NULL when it is one. A toolchain may
+// not set variables that plumb itself sets for builds (PATH, HOME, PLUMB_... and so on).
 static const char *setting_fault(const char *text)
 {
     static const char *const ours[] = {
@@ -94,7 +94,8 @@ static const char *setting_fault(const char *text)
     return NULL;
 }
 
-// Likewise of a toolchain's name: reports, keys and command lines hold it as it is.
+// Why a text is no name of a toolchain, NULL when it is one. Reports, keys and command lines use
+// such a name unchanged.
 static const char *toolchain_name_fault(const char *name)
 {
     if (!toolchain_name_sound(name))
@@ -102,9 +103,9 @@ static const char *toolchain_name_fault(const char *name)
     return strcmp(name, TOOLCHAIN_DEFAULT) == 0 ? "that is what [build] alone is called" : NULL;
 }
 
-// ---- sections with a name: found, or appended ----
+// ---- finding a named section's item, or adding it ----
 
-// The thing that a section is about, to which the values of its keys go.
+// The struct that a section's keys fill.
 enum owner {
     OWN_POLICY,
     OWN_TOOLCHAIN,
@@ -118,8 +119,8 @@ enum owner {
     OWN_NOTHING
 };
 
-// Grows an array of the arena by one zeroed item and returns that item. `items` is the address of
-// the array's pointer.
+// Adds a zeroed item to an array of the arena and returns it. `items` is the address of the array's
+// pointer.
 static void *policy_grow(struct arena *arena, void *items, size_t *count, size_t size)
 {
     char *grown = arena_alloc(arena, (*count + 1) * size);
@@ -131,7 +132,8 @@ static void *policy_grow(struct arena *arena, void *items, size_t *count, size_t
     return grown + (*count)++ * size;
 }
 
-// Every named item begins with its name, so one search serves them all.
+// Finds an item by its name or adds one. Every named item begins with its name, so one search
+// serves all kinds.
 static void *named_item(struct policy *p, void *items, size_t *count, size_t size, const char *name,
                         bool *made)
 {
@@ -150,8 +152,8 @@ static void *named_item(struct policy *p, void *items, size_t *count, size_t siz
     return at;
 }
 
-// The struct that the section [owner "name"] fills, a new one when there is none of this name; the
-// policy itself for sections without a name.
+// The struct that the section [owner "name"] fills; it is made if it does not exist. A section
+// without a name fills the policy itself.
 static void *policy_owner(struct policy *p, enum owner owner, const char *name)
 {
     bool made = false;
@@ -196,8 +198,7 @@ double metric_margin(const struct policy_metric *metric)
 
 double metric_least(const struct policy_metric *metric)
 {
-    // A policy that names a margin alone means that margin, where the figure is the same at every
-    // look.
+    // If a policy gives only a margin for a figure that never varies, then only that margin counts.
     const bool steady =
         metric->metric->of == METRIC_OF_LIBRARY || metric->metric->of == METRIC_OF_CODE;
     return metric->least >= 0              ? metric->least
@@ -207,19 +208,19 @@ double metric_least(const struct policy_metric *metric)
 
 // ---- keys ----
 
-// One table says what the policy may hold: section, key, type, where it goes, and its range. Most
-// of it is made from the lists of policy.h.
+// One table says what the policy may contain: section, key, type, destination and range. Most of it
+// is made from the lists of policy.h.
 
 enum type {
     TYPE_TEXT,
-    TYPE_TEXTS, // struct { const char **; size_t } in a row; the key may repeat
+    TYPE_TEXTS, // struct { const char **; size_t }; the key may be repeated
     TYPE_COUNT, // uint32_t
     TYPE_INDEX, // int
     TYPE_SECONDS,
     TYPE_BYTES,
     TYPE_SEED,
     TYPE_FRACTION,  // "0.3%", "0.3 %" or 0.003
-    TYPE_TOLERANCE, // likewise, or "type": CAPTURE_BY_TYPE
+    TYPE_TOLERANCE, // the same, or "type": CAPTURE_BY_TYPE
     TYPE_AMOUNT,    // 1.5, or a whole number with k, m or g
     TYPE_BOOL,
     TYPE_CHOICE, // bool: false for the first word, true for the second
@@ -227,12 +228,12 @@ enum type {
     TYPE_SANDBOX,
     TYPE_PROBLEMS,
     TYPE_PARTS,
-    TYPE_SETTINGS, // as TYPE_TEXTS, each VARIABLE=VALUE
+    TYPE_SETTINGS, // like TYPE_TEXTS, each VARIABLE=VALUE
     TYPE_URL,      // http or https, one %s at most
-    TYPE_REGIMES,  // words of regimes: uint32_t, a bit of each
-    TYPE_LOOKS,    // likewise, or "none": POLICY_NO_LOOKS
-    TYPE_SLURM,    // what sbatch takes
-    TYPE_HEADER    // the section's own line
+    TYPE_REGIMES,  // names of regimes: uint32_t, one bit for each
+    TYPE_LOOKS,    // the same, or "none": POLICY_NO_LOOKS
+    TYPE_SLURM,    // a value that sbatch accepts
+    TYPE_HEADER    // the section's header line
 };
 
 static const struct key {
@@ -346,11 +347,11 @@ static int read_number(int64_t *out, const struct policy_reading *r, struct erro
     return 0;
 }
 
-// A margin without a % sign that could be meant either way: 0.003 can only be 0.3 %, for no margin
-// is as small as 0.003 %; but who wrote 0.3 may mean 0.3 % and would get 30 %.
+// Whether a margin without a % sign could be meant in two ways. 0.003 can only mean 0.3 %, because
+// no margin is as small as 0.003 %. But 0.3 may be meant as 0.3 %, and would be 30 %.
 static bool has_two_readings(const struct policy_reading *r, double value)
 {
-    static const double least_percent = 0.01; // of the keys above
+    static const double least_percent = 0.01; // for the keys above
     return strcmp(r->key->key, "margin") == 0 && !strchr(r->entry->value, '%') &&
            value >= least_percent;
 }
@@ -465,7 +466,7 @@ static int read_url(const char **out, const struct policy_reading *r, struct err
     return why ? refuse(r, err, why) : read_text(out, r, err);
 }
 
-// "gpu,big", "gpu:h200:1", "2-00:30:00".
+// Reads a value for sbatch: "gpu,big", "gpu:h200:1", "2-00:30:00".
 static int read_slurm(const char **out, const struct policy_reading *r, struct error *err)
 {
     static const char most[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -615,7 +616,7 @@ static int policy_read_entry(struct policy *policy, const struct config_entry *e
     return unknown(r, err);
 }
 
-// Lists and section headers may stand twice; other keys may not.
+// Whether an entry may occur twice: lists and section headers may, other keys may not.
 static bool policy_may_repeat(const struct config_entry *e)
 {
     for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
@@ -625,10 +626,10 @@ static bool policy_may_repeat(const struct config_entry *e)
                    keys[i].type == TYPE_PARTS || keys[i].type == TYPE_REGIMES ||
                    keys[i].type == TYPE_LOOKS;
     }
-    return true; // unknown: read_entry says so
+    return true; // it is unknown, which policy_read_entry() reports
 }
 
-// The same key twice in one section is a slip of the pen, except where lists are meant.
+// Refuses the same key twice in one section, which is a mistake unless it is a list.
 static int check_repeats(const struct config_file *config, struct error *err)
 {
     for (size_t i = 0; i < config->count; i++) {
@@ -646,7 +647,7 @@ static int check_repeats(const struct config_file *config, struct error *err)
     return 0;
 }
 
-// ---- the whole ----
+// ---- the whole policy ----
 
 static void set_defaults(struct policy *policy)
 {
@@ -675,8 +676,8 @@ static bool device_named(const struct policy *policy, const char *name)
     return false;
 }
 
-// Whether a problem is in some set, in whatever regime. *near: a problem there that has the same
-// sizes, or NULL.
+// Whether some set has the problem, in any regime. *near: a problem there that has the same sizes,
+// or NULL.
 static bool in_some_set(const struct problem **near, const struct policy *p,
                         const struct problem *problem)
 {
@@ -724,7 +725,7 @@ static int check_toolchains(const struct policy *p, struct error *err)
     return 0;
 }
 
-// Finds the kind of each metric by its words.
+// Finds the kind of each metric by its name.
 static int find_metrics(struct policy *p, struct error *err)
 {
     for (size_t i = 0; i < p->metric_count; i++) {
@@ -764,7 +765,7 @@ static bool is_capture_name(const char *name)
 
 enum { RULES_OF_A_CAPTURE = 2 };
 
-// Makes of a capture a set with its problem, and the rules of its name and of those of its
+// Makes of a capture a set with its problem, and the rules for its name and for the names of its
 // further shapes, NAME.2.
 static int add_capture(struct policy_kernel rules[RULES_OF_A_CAPTURE], struct policy *p,
                        const struct policy_capture *c, struct error *err)
@@ -784,7 +785,7 @@ static int add_capture(struct policy_kernel rules[RULES_OF_A_CAPTURE], struct po
     struct policy_set *set = policy_grow(&p->arena, &p->sets, &p->set_count, sizeof(*p->sets));
     *set = (struct policy_set){.name = c->name,
                                .problems = arena_copy(&p->arena, &problem, sizeof(problem)),
-                               .count = c->problem ? 1 : 0}; // else a build tells
+                               .count = c->problem ? 1 : 0}; // otherwise a build tells the problem
     rules[0] = (struct policy_kernel){.pattern = c->name,
                                       .sets = arena_copy(&p->arena, &c->name, sizeof(c->name)),
                                       .set_count = 1,
@@ -813,8 +814,8 @@ static int add_captures(struct policy *p, struct error *err)
     return 0;
 }
 
-// The place at which the kernels of this pattern get this name by this key, as label:line; the
-// label alone where none does.
+// Where the section of this pattern has this key with this value, as label:line; only the label if
+// it has not.
 static const char *place_of(struct policy *p, const struct config_file *config, const char *pattern,
                             const char *key, const char *name)
 {
@@ -855,7 +856,7 @@ static int check_references(struct policy *p, const struct config_file *config, 
             return error_set(err, "%s: [kernel \"%.60s\"] names no problems", p->label, k->pattern);
         for (size_t j = 0; j < k->set_count; j++) {
             const struct policy_set *set = policy_set_find(p, k->sets[j]);
-            if (!set || !set->problems) // a capture's may still be to be told
+            if (!set || !set->problems) // the problem of a capture may not be known yet
                 return error_set(err, "%s: [kernel \"%.60s\"]: there is no [problems \"%.60s\"]",
                                  place_of(p, config, k->pattern, "problems", k->sets[j]),
                                  k->pattern, k->sets[j]);
@@ -904,7 +905,8 @@ int policy_load(struct policy *out, const char *path, struct error *err)
     struct stat st;
     char *text = NULL;
     int status = -1;
-    const int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe would be waited for
+    // Opening a pipe would wait otherwise.
+    const int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     FILE *file = opened < 0 ? NULL : fdopen(opened, "rb");
     if (!file)
         return error_set(err, "%s: %s; %s", path, strerror(errno),
@@ -933,7 +935,7 @@ void policy_free(struct policy *policy)
     memset(policy, 0, sizeof(*policy));
 }
 
-// ---- of two policies, what is stricter ----
+// ---- the stricter of two policies ----
 
 enum { JOINED_MOST = 1 << 16 }; // sections of kernels or libraries
 
@@ -947,8 +949,8 @@ static bool passes(const struct policy *policy, const char *name)
 }
 
 // Gives a toolchain the container that the trusted branch names for it, or marks its own as
-// foreign: an image of this machine may hold secrets, and a build could carry them out in a
-// library. True: the toolchain has a container that the trusted branch does not name so.
+// foreign: an image on this machine may hold secrets, and a build could carry them out in a
+// library. True: the trusted branch does not name the toolchain's container.
 static bool confine_toolchain(struct policy_toolchain *t, const struct policy *trusted)
 {
     const struct policy_toolchain *known = trusted ? policy_toolchain_find(trusted, t->name) : NULL;
@@ -970,7 +972,7 @@ static bool has_problem(const struct policy_set *set, const struct problem *prob
     return false;
 }
 
-// A value behind the named regimes: the usual regime of the device's kind.
+// The value after the named regimes: the usual regime of the device's kind.
 enum { REGIME_USUAL = REGIMES };
 
 static uint32_t join_regimes(uint32_t ours, uint32_t trusted)
@@ -979,7 +981,7 @@ static uint32_t join_regimes(uint32_t ours, uint32_t trusted)
     return ours == trusted ? ours : (ours ? ours : usual) | (trusted ? trusted : usual);
 }
 
-// The sets of one name have the problems of both.
+// Joins sets of one name; the result has the problems of both.
 static void join_sets(struct policy *policy, const struct policy *trusted)
 {
     for (size_t i = 0; i < trusted->set_count; i++) {
@@ -1013,7 +1015,7 @@ static void join_devices(struct policy *policy, const struct policy *trusted)
     }
 }
 
-// The margin that counts: the trusted one, or ours where that is smaller for any kernel. 0: by
+// The margin that counts: the trusted one, or ours if that is smaller for any kernel. 0: chosen by
 // the device and the time (gate_policy_default()).
 static double join_margins(double ours, double trusted)
 {
@@ -1037,7 +1039,7 @@ static const char **join_names(size_t *count, const char **ours, size_t our_coun
     return names;
 }
 
-// The rule of kernels that one rule of each policy is for.
+// The rule for kernels to which one rule of each policy applies.
 static struct policy_kernel join_rules(const struct policy *policy, const struct policy_kernel *a,
                                        const struct policy *trusted, const struct policy_kernel *b,
                                        struct arena *arena)
@@ -1073,9 +1075,9 @@ static bool trusts_device_code(const struct policy *policy)
     return false;
 }
 
-// The first rule of either policy is the kernel's: so the pairs of rules, in the order of the first
-// and then of the second, each for the kernels that both match. What has a rule in one policy alone
-// comes behind.
+// Joins the rules for kernels. In each policy a kernel's first matching rule counts. So the result
+// has the pairs of rules, in the order of the first policy and then of the second, each for kernels
+// that match both. Rules of kernels that only one policy has come last.
 static void join_kernels(struct policy *policy, const struct policy *trusted)
 {
     struct arena *arena = &policy->arena;
@@ -1085,7 +1087,7 @@ static void join_kernels(struct policy *policy, const struct policy *trusted)
     size_t count = 0;
     for (size_t i = 0; i < policy->kernel_count; i++) {
         const struct policy_kernel *ours = &policy->kernels[i];
-        bool covered = false; // the rest of what it is for
+        bool covered = false; // the rest of the kernels that it is for
         for (size_t j = 0; j < trusted->kernel_count && !covered; j++) {
             const struct policy_kernel *theirs = &trusted->kernels[j];
             joined[count++] = join_rules(policy, ours, trusted, theirs, arena);
@@ -1108,7 +1110,7 @@ static void join_kernels(struct policy *policy, const struct policy *trusted)
     policy->kernel_count = count;
 }
 
-// A library is left out where both policies leave it out.
+// Leaves a library out only if both policies do.
 static void join_libraries(struct policy *policy, const struct policy *trusted)
 {
     const size_t most = policy->library_count * trusted->library_count;
@@ -1133,7 +1135,7 @@ static void join_mixes(struct policy *policy, const struct policy *trusted)
     }
 }
 
-// Of a metric that both name: as `trusted` has it, with the smaller of both allowances.
+// A metric that both policies name is that of `trusted`, with the smaller of the two allowances.
 static void join_metrics(struct policy *policy, const struct policy *trusted)
 {
     for (size_t i = 0; i < trusted->metric_count; i++) {
@@ -1184,7 +1186,7 @@ static int join(struct policy *policy, const struct policy *trusted, struct erro
                          trusted->label);
     join_sets(policy, trusted);
     join_devices(policy, trusted);
-    join_kernels(policy, trusted); // by the margins of both gates
+    join_kernels(policy, trusted); // uses the margins of both gates
     join_libraries(policy, trusted);
     join_captures(policy, trusted);
     join_mixes(policy, trusted);
@@ -1198,7 +1200,7 @@ static int join(struct policy *policy, const struct policy *trusted, struct erro
 int policy_confine(bool *changed, struct policy *policy, const struct policy *trusted,
                    struct error *err)
 {
-    // "auto" says that a stranger's pull request needs no sandbox where there is none.
+    // "auto" allows a stranger's pull request to run without a sandbox if there is none.
     static const int strictness[] = {
         [SANDBOX_OFF] = 0, [SANDBOX_AUTO] = 1, [SANDBOX_UNSAID] = 2, [SANDBOX_REQUIRE] = 3};
     const enum sandbox_mode least = trusted ? trusted->sandbox : SANDBOX_UNSAID;
@@ -1221,7 +1223,7 @@ int policy_confine(bool *changed, struct policy *policy, const struct policy *tr
     return trusted ? join(policy, trusted, err) : 0;
 }
 
-// ---- asking ----
+// ---- queries ----
 
 static bool matches(const char *pattern, const char *also, const char *name)
 {

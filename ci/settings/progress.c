@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The line that is rewritten: what it holds, cut to the terminal, and when it is drawn.
+// The progress line: its content, its length on the terminal, and when it is drawn.
 #include "ci/settings/progress.h"
 
 #include "reports/text/clean.h"
@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-// ==== text that may be a stranger's ====
+// ==== untrusted text ====
 //
-// GitHub's runner skips blanks before it looks for "::", and looks for "##[" at every place.
+// GitHub's runner skips blanks before it looks for "::", and looks for "##[" everywhere.
 
 enum { LINE_MOST = 2048 };
 
@@ -37,7 +37,7 @@ char *plain_line(const char *text)
 
 enum { TEXT_MOST = 1024 };
 
-// Several threads may speak, and there is one terminal.
+// Several threads may print, but there is only one terminal.
 static pthread_mutex_t speaking = PTHREAD_MUTEX_INITIALIZER;
 
 double monotonic_s(void)
@@ -83,7 +83,7 @@ static void clear_line(struct progress *progress)
     progress->width = 0;
 }
 
-// "62 %, 14 s left: "; nothing while the end is not known.
+// Writes "62 %, 14 s left: "; nothing as long as the end is not known.
 static void describe(char *out, size_t size, const struct progress *progress)
 {
     const double left_s = progress->left_s;
@@ -99,7 +99,7 @@ static void describe(char *out, size_t size, const struct progress *progress)
         snprintf(out, size, "%d %%, %.1f h left: ", percent, left_s / 3600);
 }
 
-// Characters of UTF-8 up to `columns` (0: all), and the bytes they take.
+// Counts UTF-8 characters up to `columns` (0: all), and their bytes.
 static size_t count_columns(const char *text, size_t columns, size_t *bytes)
 {
     size_t count = 0, at = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads rows of a CSV file as inputs for models, and refuses what it cannot read by line and
+// Reads rows of a CSV file as inputs for models. What it cannot read it refuses, with line and
 // column.
 #include "ci/settings/rows.h"
 
@@ -29,17 +29,17 @@ int rows_open(struct csv *out, const char *path, struct error *err)
     return result;
 }
 
-// No clock and no time comes near these: 1 MHz to 100 GHz, a picosecond to 30 years.
+// Bounds that real values do not reach: 1 MHz to 100 GHz, a picosecond to 30 years.
 static const double clock_least_hz = 1e6, clock_most_hz = 1e11;
 static const double time_least_us = 1e-6, time_most_us = 1e15;
 
-// 0: it is not said.
+// Whether a clock is possible; 0 means that it is not given.
 static bool is_clock(double hz)
 {
     return hz == 0 || (hz >= clock_least_hz && hz <= clock_most_hz);
 }
 
-// ---- columns that are nearly one of those that are read ----
+// ---- misspelt column names ----
 
 static const char *const read_columns[] = {
     "problem",   "in_dtype",   "in_type",        "out_dtype",     "sf_dtype",   "sf_vec_size",
@@ -52,7 +52,8 @@ static const char *const read_columns[] = {
 
 enum { COLUMN_NAME = 24 };
 
-// Letters to put in, leave out or change until one word is the other; case and '-' do not count.
+// The number of letters to insert, delete or change until the words are equal; case and '-' are
+// ignored.
 static int letters_apart(const char *a, const char *b)
 {
     int row[COLUMN_NAME + 1], length = (int)strlen(b);
@@ -95,7 +96,7 @@ int rows_refuse_misspelt(const struct csv *csv, const char *path, struct error *
     return 0;
 }
 
-// The place of a field, for reading it and for messages.
+// Where a field stands, for reading it and for messages.
 struct row_field {
     const struct csv *csv;
     size_t index;
@@ -103,7 +104,7 @@ struct row_field {
     struct error *err;
 };
 
-// "" when the column is absent.
+// A field's text; "" when the column is absent.
 static const char *field_text(const struct row_field *f, const char *column)
 {
     int at = csv_column(f->csv, column);
@@ -178,7 +179,7 @@ int row_measured(double *out, const struct csv *csv, size_t index, const char *p
                : 0;
 }
 
-// Reads the input type, which a sweep gives as a number.
+// Reads the input type; a sweep gives it as a number.
 static int read_in_type(struct problem *p, const struct row_field *f)
 {
     int64_t number;
@@ -202,7 +203,7 @@ static int read_epilogue(struct problem *p, const struct row_field *f)
     return 0;
 }
 
-// The only block scales that a sweep has: fp32/1x128/128x128/columns.
+// The only block scales of a sweep: fp32/1x128/128x128/columns.
 static const struct block_scales swept_scales = {
     .vector = 128, .rows_a = 1, .rows_b = 128, .type = DTYPE_FP32, .layout = SCALES_COLUMNS};
 
@@ -211,7 +212,7 @@ static const struct block_scales swept_scales = {
 static const struct traits swept_control = {
     .tile_m = 128, .tile_n = 128, .tile_k = 128, .promote_k = 128};
 
-// And a selector (kernels/gemm/cuda/configurations/select.cu).
+// The traits that a selector states (kernels/gemm/cuda/configurations/select.cu).
 static const struct traits swept_selector = {.blocks_per_sm = 1};
 
 static void read_name(struct traits *out, const char *kernel)
@@ -236,8 +237,8 @@ static int read_scales(struct block_scales *s, const struct row_field *f)
     return s->vector > 0 && read_type(&s->type, f, "sf_dtype") ? -1 : 0;
 }
 
-// Seed 0's columns: how the operands lie, and the type of the sums. Both have their own
-// words here (layout; sums are FP32), so a CSV may say either.
+// Reads seed 0's columns for the layout of operands and the type of sums. plumb has other columns
+// for these (layout; sums are FP32), so a CSV may use either.
 static int read_majors(struct problem *p, const struct row_field *f)
 {
     const char *a = field_text(f, "a_major"), *b = field_text(f, "b_major");
@@ -256,7 +257,7 @@ static int read_majors(struct problem *p, const struct row_field *f)
     return 0;
 }
 
-// The problem in columns of its own.
+// Reads a problem from several columns.
 static int read_parts(struct problem *p, const struct row_field *f)
 {
     const bool swept = csv_column(f->csv, "in_type") >= 0;
@@ -335,7 +336,7 @@ static int read_traits(struct traits *t, const struct row_field *f)
     return t->raster > RASTER_HILBERT ? refuse(f, "raster", "0 (m), 1 (n) or 2 (Hilbert)") : 0;
 }
 
-// A yes or no; *out stays as it is where it is neither.
+// Parses yes or no; *out stays as it is if the text is neither.
 static int take_answer(bool *out, const char *text)
 {
     const bool yes = strcasecmp(text, "yes") == 0 || strcmp(text, "1") == 0;
@@ -345,25 +346,24 @@ static int take_answer(bool *out, const char *text)
     return yes || no ? 0 : -1;
 }
 
-// Reads yes or no of an optional column; *out stays as it is where the cell is empty.
+// Reads yes or no from an optional column; *out stays as it is if the cell is empty.
 static int read_answer(bool *out, const struct row_field *f, const char *column)
 {
     const char *text = field_text(f, column);
     return text[0] && take_answer(out, text) ? refuse(f, column, "yes or no") : 0;
 }
 
-// Whether a regime contradicts what a row says of warm operands. A regime has operands of its
-// own; cold launches alone may have both.
+// Whether a regime contradicts what a row says about warm operands. Each regime has its own
+// operands; only cold launches may have either.
 static bool contradicts(enum regime regime, bool warm)
 {
     return warm ? regime != REGIME_COLD && regime != REGIME_WARM
                 : regime == REGIME_WARM || regime == REGIME_ACTIVATIONS;
 }
 
-// Reads how the row was timed. Its own regime, or that of its problem's text, comes before that
-// of `defaults`. A row without a regime that says whether its operands were warm is cold. So is
-// a row of a sweep, which times cold launches between two events, unless --regime says something
-// else of it.
+// Reads how the row was timed. Its own regime, or that of its problem's text, takes precedence over
+// that of `defaults`. A row without a regime that says whether its operands were warm is cold. So
+// is a row of a sweep, which times cold launches between two events, unless --regime is given.
 static int read_regime(struct row *row, const struct row_field *f, const struct row *defaults)
 {
     const char *text = field_text(f, "regime");
@@ -380,7 +380,7 @@ static int read_regime(struct row *row, const struct row_field *f, const struct 
         return refuse(f, "regime", "what the problem's text says");
     if (named)
         row->input.warm = false;
-    // This project's kernels begin early, and a sweep has no others beside cuBLASLt's.
+    // This project's kernels use programmatic launch, and a sweep has no others except cuBLASLt's.
     row->input.early = csv_column(f->csv, "in_type") >= 0 && row->kernel[0] &&
                        strncmp(row->kernel, "cublas", strlen("cublas")) != 0;
     if (read_answer(&row->input.warm, f, "warm") || read_answer(&launched, f, "launch") ||
@@ -395,8 +395,8 @@ static int read_regime(struct row *row, const struct row_field *f, const struct 
     return 0;
 }
 
-// Reads the clock from either column, in MHz or as a sweep writes it; *out stays as it is where
-// both are empty.
+// Reads the clock from either column, in MHz or in a sweep's form; *out stays as it is if both are
+// empty.
 static int read_clock(struct predict_input *out, const struct row_field *f)
 {
     static const struct {
@@ -454,7 +454,7 @@ const struct predict_input *row_input(struct row *row)
     return &row->input;
 }
 
-// Leaves out the launch, which a timer inside the kernel would not see.
+// Subtracts the launch, which a timer inside the kernel would not see.
 static void leave_launch_out(struct prediction *p)
 {
     for (size_t i = 0; i < p->part_count; i++) {
@@ -524,7 +524,7 @@ int rows_check_options(const struct row *options, struct error *err)
 
 // ==== problems given as words ====
 //
-// Lists of sides read, and a CSV of all combinations written and parsed.
+// Reads lists of sides, and makes a CSV of all combinations.
 
 const struct sides_list sides_usual_tiles = {{{64, 64, 0},
                                               {64, 128, 0},
@@ -538,8 +538,8 @@ const struct sides_list sides_usual_tiles = {{{64, 64, 0},
                                              true};
 const struct sides_list sides_usual_clusters = {{{1, 1, 0}, {2, 1, 0}, {2, 2, 0}}, 3, true};
 
-// Tensor cores that apply scales themselves (tcgen05) take 128 rows at a time, so seed 0 sweeps no
-// others of such types.
+// Whether a tile is swept. Tensor cores that apply scales themselves (tcgen05) take 128 rows at a
+// time, so seed 0 sweeps only such tiles for these types.
 static bool is_swept(const struct sides *tile, const struct sides_list *tiles,
                      const struct problem *p)
 {
@@ -579,7 +579,7 @@ int sides_parse(struct sides_list *out, const char *text, bool depth)
     }
 }
 
-// Writes the sides of a tile or cluster; a cell is empty where its side is not said.
+// Writes the sides of a tile or cluster; a side that is not given leaves its cell empty.
 static void put_sides(struct csv_line *line, const int32_t *sides, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -603,7 +603,7 @@ static void put_row(struct buffer *text, const struct problem *p, const struct s
     csv_text(&line, layout_name(p->layout));
     csv_text(&line, epilogue_name(p->epilogue));
     csv_text(&line, problem);
-    // A text has no word for cold, so what named it says it here.
+    // A problem's text has no word for cold, so a problem that named it says it here.
     csv_text(&line, p->regime_named ? regime_name(p->regime) : "");
     csv_end(&line, "\n");
 }
@@ -637,7 +637,7 @@ int problem_rows(struct csv *out, const char *const *problems, size_t count,
 
 // ---- a list in a CSV ----
 
-// Columns that a list may have beside its problem: those of a sweep, of the types and of the
+// The columns that a list may have beside its problem: those of a sweep, of the types and of the
 // layouts. Their names are those of seed 0's tables.
 static const char *const sweep_columns[] = {"mma_m", "mma_n",     "cta_m",    "cta_n",
                                             "cta_k", "cluster_m", "cluster_n"};
@@ -647,8 +647,8 @@ static const char *const major_columns[] = {"a_major", "b_major", "c_major"};
 
 struct problem_list {
     const struct csv *csv;
-    struct problem type; // m, n and k are no matter
-    bool typed, lies;    // it has a type, and its rows say how operands lie
+    struct problem type; // m, n and k are not used
+    bool typed, lies;    // typed: it has a type; lies: its rows give the operands' layouts
 };
 
 static bool is_one_of(const char *const *columns, size_t count, const char *column)
@@ -672,7 +672,7 @@ static bool says_how_operands_lie(const struct csv *csv)
            csv_column(csv, "b_major") >= 0;
 }
 
-// A type's name as the columns have it, which know no more than vectors of scales along K.
+// The name of a type in these columns, which only know scales for vectors along K.
 static int read_list_type(struct problem_list *l, const char *type, struct error *err)
 {
     struct error why;
@@ -720,7 +720,7 @@ static void put_names(struct csv_line *line, const char *const *names, size_t co
         csv_text(line, names[i]);
 }
 
-// The list's own fields of a row, or of the header.
+// Writes the list's own fields of a row, or of the header.
 static void put_own(struct csv_line *line, const struct problem_list *l, const char *const *fields)
 {
     for (size_t c = 0; c < l->csv->columns; c++) {
@@ -735,7 +735,7 @@ static void put_listed(struct csv_line *line, const struct problem_list *l, size
     put_own(line, l, (const char *const *)l->csv->rows[row].fields);
     if (l->typed)
         put_type(line, l);
-    // Two blocks of a cluster multiply together, as the kernels of seed 0 do.
+    // Two blocks of a cluster multiply together, as in seed 0's kernels.
     const int32_t sides[] = {tile->m * (cluster->m % 2 == 0 && cluster->m ? 2 : 1),
                              tile->n,
                              tile->m,
@@ -761,7 +761,7 @@ static void put_list(struct buffer *out, const struct problem_list *l,
     csv_end(&line, "\n");
     for (size_t i = 0; i < l->csv->count; i++) {
         struct problem p = l->type;
-        struct error why; // what is wrong with a row is said where the rows are read
+        struct error why; // a faulty row is reported where rows are read
         if (!l->typed && read_problem(&p, &(const struct row_field){l->csv, i, "the list", &why}))
             p = (struct problem){.in = l->type.in};
         for (size_t t = 0; t < (tiles->count ? tiles->count : 1); t++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads and writes files as a whole. What is in them is not its business.
+// Reads and writes whole files, whatever they contain.
 #include "ci/settings/text_file.h"
 #include "runner/git/repository.h"
 
@@ -52,7 +52,7 @@ int text_file_write(const char *path, const struct buffer *text, struct error *e
         return -1;
     if (text->length)
         fwrite(text->bytes, 1, text->length, out.file);
-    return output_file_close(&out, 0, err); // which sees what could not be written
+    return output_file_close(&out, 0, err); // which notices output that could not be written
 }
 
 bool output_failed(void)
@@ -70,7 +70,7 @@ int output_file_open(struct output_file *out, const char *path, struct error *er
         return 0;
     if (repository_refuse_brought(path, BROUGHT_LINKS, err))
         return -1;
-    // A pipe or a device is written to and not replaced, nor is the link that leads to a file.
+    // A pipe or a device is written to and not replaced, and so is a link to a file.
     struct stat there;
     char *real = realpath(path, NULL), *temporary = NULL;
     bool plain = stat(path, &there) || S_ISREG(there.st_mode) || S_ISDIR(there.st_mode);

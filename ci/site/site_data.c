@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Collects what the site's overview needs from all series, then serves the detail of those whose
-// pages are written. The pages themselves are made in reports/site/.
+// Collects what the site's overview needs from all series, then provides the details of series
+// whose pages are written. reports/site/ makes the pages.
 #include "ci/site/site_data.h"
 
 #include "ci/history/events.h"
@@ -49,8 +49,8 @@ static enum cause site_cause(enum attribution attribution)
 
 // ---- the models' accuracy, run by run ----
 
-// A figure as changes of level are looked for in it: a ratio by its logarithm, so that a change
-// counts the same at any size.
+// A figure in the form in which changes of level are looked for: a ratio is replaced by its
+// logarithm, so that a change counts the same at any size.
 static double level_of(const struct site_accuracy_point *p, enum site_accuracy_figure figure)
 {
     double value = site_accuracy_value(p, figure);
@@ -59,11 +59,11 @@ static double level_of(const struct site_accuracy_point *p, enum site_accuracy_f
     return figure == SITE_BIAS ? log1p(value) : value;
 }
 
-// From this many runs on, the oldest leave the list as new ones come. Its beginning is then
-// another each time, so the list is judged as a whole and not from an earlier beginning.
+// From this many runs on, the oldest ones drop out of the list as new ones come. Its beginning then
+// changes each time, so the list is judged as a whole.
 enum { MANY_RUNS = 500 };
 
-// Raised whenever the same figures would get their changes at other places.
+// Raised whenever the same figures would get changes at other places.
 enum { MOVES_VERSION = 1 };
 
 static void find_moves(struct site_accuracy *a, struct arena *arena)
@@ -86,10 +86,10 @@ static void find_moves(struct site_accuracy *a, struct arena *arena)
     free(values);
 }
 
-// Each model's figures are judged by whichever thread is free.
+// Each model's figures are judged by a thread that is free.
 struct judging {
     struct site_data *data;
-    struct arena arena; // what this thread found
+    struct arena arena; // for what this thread found
     atomic_size_t *next;
 };
 
@@ -152,9 +152,9 @@ static void site_fill_accuracy(struct site_data *data)
     data->site.accuracy_count = accuracy->count;
 }
 
-// ---- all runs, and what the newest say of devices and of what is broken now ----
+// ---- all runs, and what the newest runs tell about devices and broken series ----
 
-enum { RUNS_READ = 20 }; // the newest that are read whole when they are needed
+enum { RUNS_READ = 20 }; // how many of the newest runs are read completely when they are needed
 
 static int by_key(const void *left, const void *right)
 {
@@ -162,7 +162,7 @@ static int by_key(const void *left, const void *right)
     return a->key < b->key ? -1 : a->key > b->key;
 }
 
-// The index of each series, in the order of the series' keys.
+// Lists the index of each series, sorted by the series' keys.
 static struct site_place *all_places(struct site_data *data)
 {
     size_t count = data->set.count;
@@ -208,8 +208,8 @@ static int site_run_whole(struct run *out, size_t run, void *context, struct err
     return store_load_run(out, reading->store, reading->data->site.runs[run].id, err);
 }
 
-// Whether a verdict says more than the history: the series is broken, or it is slower or faster and
-// its history is too short to say so.
+// Whether a verdict tells more than the history: the series is broken, or it is slower or faster
+// and its history is too short to show it.
 static bool says_more(const struct verdict *v, const struct site_series *s)
 {
     const bool moved = v->kind == VERDICT_SLOWER || v->kind == VERDICT_FASTER;
@@ -230,7 +230,8 @@ static void mark_series(struct site_series *s, const struct verdict *v, const st
     s->revision = site_mix(s->revision, (uint64_t)run->id);
 }
 
-// Marks the series that the newest plain run says something of: it alone knows what is so now.
+// Marks the series for which the newest plain run has such a verdict, because only that run knows
+// the present state.
 static void mark_newest(struct site_series *series, struct site_data *data, const struct run *run)
 {
     for (size_t k = 0; k < run->count; k++) {
@@ -262,7 +263,7 @@ static void describe_devices(struct site_data *data, struct device *devices, con
 }
 
 // A number for the times of a finished run, which never change; 0: it is not finished. The key
-// alone would not do, for it may be another run's in another store.
+// alone is not enough, because another store may use it for another run.
 static uint64_t run_revision(const struct run_entry *e)
 {
     uint64_t hash = (uint64_t)e->finished_s;
@@ -289,8 +290,8 @@ static void fill_run(struct site_run *out, const struct site_data *data, const s
     memcpy(out->head, e->head, sizeof(out->head));
 }
 
-// Reads from the newest run what only a whole run says: the devices as they are now, and the series
-// that are broken.
+// Reads from the newest run what only a whole run tells: the present devices, and the series that
+// are broken.
 static int read_run(struct site_data *data, struct device *devices, struct site_series *series,
                     const struct run_entry *e, bool *newest, struct error *err)
 {
@@ -317,7 +318,7 @@ static bool all_described(const struct site *site)
     return true;
 }
 
-// Fills data->site.runs, marks the series that are broken, and fills in what the devices are.
+// Fills in data->site.runs, marks the series that are broken, and describes the devices.
 static int site_fill_runs(struct site_data *data, struct device *devices,
                           struct site_series *series, struct error *err)
 {
@@ -349,7 +350,7 @@ static int by_series(const void *a, const void *b)
     return (x->key < y->key) - (x->key > y->key);
 }
 
-// Fills data->site.pairs, the comparisons of two codes that were measured side by side.
+// Fills in data->site.pairs, the comparisons of two codes by pairs.
 static int site_fill_pairs(struct site_data *data, struct error *err)
 {
     struct link_pair *found;
@@ -396,15 +397,15 @@ static void fill_points(struct site_detail *out, const struct chart_point *point
             .time_s = p->time_s, .time_ns = p->time_ns, .predicted_ns = p->predicted_ns};
         memcpy(to->commit, p->commit, sizeof(to->commit));
         at[i] = p->index;
-        lower[i] = p->time_ns - p->half_ns; // NaN without samples: then there is no interval
+        lower[i] = p->time_ns - p->half_ns; // NaN without samples; then there is no interval
         upper[i] = p->time_ns + p->half_ns;
     }
     out->lower_ns = lower;
     out->upper_ns = upper;
 }
 
-// Reads the newest points of a series, at most data->points. Points that are left out are left
-// out before their samples are read.
+// Reads the newest points of a series, at most data->points. Other points are skipped before their
+// samples are read.
 static int read_points(struct chart_point **out, size_t *count, const struct site_reading *reading,
                        const struct series_history *s, struct arena *arena, struct error *err)
 {
@@ -421,7 +422,7 @@ static int read_points(struct chart_point **out, size_t *count, const struct sit
         return error_set(err,
                          "%s: points of %s are gone while the site was written; write it again",
                          store_path(reading->store), e->kernel);
-    stored.count = s->stored.count; // a run may have been saved since
+    stored.count = s->stored.count; // a run may have been saved meanwhile
     all.points = arena_alloc(arena, stored.count * sizeof(*all.points));
     all.count = stored.count;
     for (size_t i = 0; i < stored.count; i++)
@@ -444,7 +445,7 @@ static int read_points(struct chart_point **out, size_t *count, const struct sit
 
 // ---- changes ------------------------------------------------------------------------------------
 
-// The reason of a change, where its cause alone does not say it.
+// The reason of a change, if its cause alone does not tell it.
 static const char *why(const struct history_change *c)
 {
     const char *name = attribution_name(c->attribution);
@@ -509,8 +510,8 @@ static int by_time(const void *left, const void *right)
     return (a->time_s > b->time_s) - (a->time_s < b->time_s);
 }
 
-// Fills in a series' changes with the causes that all series together gave them: changes found
-// side by side, and changes of absolute times that no link knows.
+// Fills in a series' changes with the causes that were found from all series together: changes
+// found by pairs, and changes of absolute times that no link shows.
 static void fill_changes(struct site_detail *out, const struct series_history *s,
                          struct arena *arena)
 {
@@ -554,7 +555,7 @@ static void fill_changes(struct site_detail *out, const struct series_history *s
 
 // ---- the pipeline -------------------------------------------------------------------------------
 
-// Of one wave.
+// Makes the spans of one wave.
 static void fill_spans(struct site_detail *out, const struct ws_pipeline *w,
                        const struct pipeline_events *e, struct arena *arena)
 {
@@ -569,7 +570,8 @@ static void fill_spans(struct site_detail *out, const struct ws_pipeline *w,
                      shown, (long long)e->stages, plural((uint64_t)e->stages, "step", "steps"));
 }
 
-// Kernels that buffer no stages have no pipeline, devices without a shipped profile none we know.
+// Makes the pipeline's spans. A kernel without stages has no pipeline, and neither has a device
+// without a shipped profile.
 static void fill_pipeline(struct site_detail *out, const struct series_history *s,
                           const char *profile, struct arena *arena)
 {
@@ -589,8 +591,9 @@ static void fill_pipeline(struct site_detail *out, const struct series_history *
     pipeline_events_free(&events);
 }
 
-// Fills the points that a chart of this many leaves out; site_settled_points() serves them. The
-// settled points of a judgement stay; without one any point may be another the next time.
+// Fills in the points that a chart with this many points leaves out; site_settled_points() provides
+// them. The settled points of a judgement stay; without a judgement any point may be a different
+// one the next time.
 static void fill_settled(struct site_detail *out, const struct site_data *data, size_t index)
 {
     if (out->history.count >= out->total)
@@ -632,7 +635,7 @@ static int site_settled_points(struct site_point *points, size_t count, size_t i
     return status;
 }
 
-// Fills the chart of a series that has links alone. Its commits are those of its codes, and none
+// Fills in the chart of a series that has only links. Its commits are those of its codes, and none
 // has a time.
 static void fill_untimed(struct site_detail *out, struct arena *arena)
 {
@@ -685,7 +688,7 @@ int site_detail_load(struct site_detail *out, size_t index, void *context, struc
 }
 
 enum {
-    ACCURACY_SHOWN = 1000, // newest runs whose accuracy is shown
+    ACCURACY_SHOWN = 1000, // how many of the newest runs' accuracies are shown
 };
 
 static const char *site_sentence(const struct history_change *c, struct arena *arena)
@@ -700,7 +703,7 @@ static const char *site_sentence(const struct history_change *c, struct arena *a
         fabs(100 * expm1(c->change.size.value)), c->commits, c->earliest.id, c->latest.id, why);
 }
 
-// The linked change that moved the series in that direction last; NULL: none did.
+// The linked change that last moved the series in that direction; NULL: there is none.
 static const struct linked_change *linked_since(const struct series_history *s, double size)
 {
     for (size_t i = s->linked.change_count; i-- > 0;) {
@@ -711,7 +714,8 @@ static const struct linked_change *linked_since(const struct series_history *s, 
     return NULL;
 }
 
-// The change that brought the series to where it is against the accepted state; NULL: none did.
+// The change that brought the series to its present level relative to the accepted state; NULL:
+// there is none.
 static const struct history_change *change_since(const struct series_history *s)
 {
     for (size_t i = s->change_count; i-- > 0;) {
@@ -722,8 +726,8 @@ static const struct history_change *change_since(const struct series_history *s)
     return NULL;
 }
 
-// The stamp of a series. All that `load` gives follows from the points, from where they count,
-// from the epochs and from the changes.
+// A stamp of a series. Everything that `load` provides depends on the points, on the commits at
+// which they count, on the epochs and on the changes.
 static uint64_t revision_of(const struct series_history *s, const struct point_places *places)
 {
     uint64_t hash = site_mix(s->stored.count, (uint64_t)s->newest.run_id);
@@ -735,7 +739,8 @@ static uint64_t revision_of(const struct series_history *s, const struct point_p
     for (size_t i = 0; i < s->change_count; i++)
         hash = site_mix(site_mix(hash, s->changes[i].change.index), s->changes[i].attribution);
     hash = site_mix(site_mix(hash, s->linked.links), s->linked.newest);
-    for (size_t i = 0; i < s->break_count && s->breaks[i].device; i++) { // may come and go
+    // Such a break may appear and disappear.
+    for (size_t i = 0; i < s->break_count && s->breaks[i].device; i++) {
         uint64_t size;
         memcpy(&size, &s->breaks[i].size.value, sizeof(size));
         hash = site_mix(hash, size);
@@ -745,8 +750,8 @@ static uint64_t revision_of(const struct series_history *s, const struct point_p
     return hash;
 }
 
-// Beyond this many log ratios from end to end an interval does not say "the same": three margins
-// either way.
+// An interval that is wider than this, as a log ratio from end to end, does not show "the same":
+// three margins either way.
 static const double widest = 0.06;
 
 // The sum of the changes since the accepted state.
@@ -761,8 +766,9 @@ static double found_since(const struct series_history *s)
     return sum;
 }
 
-// Ten scattered points may not say where a series is now while the segmentation of all of them is
-// sure that it moved, and they do not contradict it: then it moved.
+// The verdict of a series. Ten points that scatter may not show its present level, while the
+// segmentation of all points is sure that it moved and the ten do not contradict that. Then it
+// moved.
 static enum verdict_kind kind_of(const struct series_history *s)
 {
     const struct history_now now = history_now(s);
@@ -773,7 +779,7 @@ static enum verdict_kind kind_of(const struct series_history *s)
     }
     double size = s->creep.size.value, found = found_since(s);
     if (s->stored.count == 0)
-        return VERDICT_NOT_MEASURED; // known by gates alone, which compare two commits
+        return VERDICT_NOT_MEASURED; // only gates measured it, which compare two commits
     if (!isfinite(s->creep.size.low))
         return VERDICT_NEW;
     bool wide = s->creep.size.high - s->creep.size.low > widest;
@@ -784,7 +790,7 @@ static enum verdict_kind kind_of(const struct series_history *s)
     return size > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
 }
 
-// Adds to a sentence the movements that are no change of level; NULL where there is neither.
+// Adds the movements that are no change of level to a sentence; NULL if there is neither.
 static const char *with_told(const char *sentence, const struct told *t, struct arena *arena)
 {
     const char *before = sentence ? sentence : "", *gap = sentence ? "; " : "";
@@ -880,7 +886,7 @@ static struct device *find_devices(struct site_data *data)
     return devices;
 }
 
-// Asks for each device whether its controls take as long as they did.
+// Finds for each device whether its controls take as long as before.
 static int ask_controls(struct site_data *data, double margin, struct error *err)
 {
     struct arena *arena = &data->set.arena;
@@ -901,7 +907,7 @@ static int ask_controls(struct site_data *data, double margin, struct error *err
 
 // ---- events ----
 
-// Making the site stores no event: `plumb events` and `plumb run` do that.
+// Making the site stores no event; `plumb events` and `plumb run` do.
 static int fill_events(struct site_data *data, const struct repository *repository,
                        struct error *err)
 {
@@ -947,7 +953,7 @@ static void fill_metric(struct site_metric *out, const struct site_data *data,
                                 .change_count = s->changes};
 }
 
-// Fills in a metric's changes, the oldest first; the history has the newest first.
+// Fills in a metric's changes, oldest first; the history has them newest first.
 static void fill_metric_changes(struct site_metric *out, const struct site_data *data, size_t index,
                                 struct arena *arena)
 {
@@ -1024,7 +1030,8 @@ static int load_series(struct site_data *out, const char *epochs_path,
 
 enum { WORTH_A_THREAD = 16 }; // series
 
-// One handle of the store for each thread; where there is no second, one thread does all.
+// Opens a handle of the store for each thread; if no second one can be opened, one thread does all
+// the work.
 static void open_readings(struct site_data *data)
 {
     struct arena *arena = &data->set.arena;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks at a changed series in other regimes: their size, their words, and whether one of them says
-// the opposite of a verdict.
+// Looks at a changed series in other regimes: their sizes, their texts, and whether one of them
+// contradicts a verdict.
 #include "model/gate/verdict.h"
 
 #include "model/base.h"
@@ -16,8 +16,8 @@ static bool usable(const struct sample *s)
     return !s->excluded && isfinite(s->time_ns) && s->time_ns > 0;
 }
 
-// The quantile of Student's distribution for an interval of 95 %, to its first term (Abramowitz and
-// Stegun 26.7.5): 2.30 for 7 degrees of freedom, where it is 2.36.
+// The quantile of Student's distribution for a 95 % interval, to its first term (Abramowitz and
+// Stegun 26.7.5). For 7 degrees of freedom it gives 2.30; the exact value is 2.36.
 static double student(double degrees)
 {
     const double z = normal_quantile(0.975);
@@ -66,7 +66,7 @@ const char *beside_format(const struct beside *looks, size_t count, struct arena
     return text;
 }
 
-// One look, up to its comma. False: it is none.
+// Parses one look, up to its comma. False: it is malformed.
 static bool parse_one(struct beside *out, const char *text)
 {
     char regime[16], state[16];
@@ -129,8 +129,8 @@ const char *beside_say(const struct beside *looks, size_t count, struct arena *a
     return text;
 }
 
-// Adds the results of this kernel and problem that the run has in other regimes, as if each were a
-// look. A result without pairs is passed over.
+// Adds the results that the run has for this kernel and problem in other regimes, as if each were a
+// look. A result without pairs is skipped.
 static size_t add_judged(struct beside out[REGIMES], size_t count, const struct run *run,
                          const struct result *result)
 {
@@ -161,7 +161,8 @@ bool beside_opposed(struct beside *out, const struct run *run, const struct resu
     const size_t count = add_judged(all, beside_parse(all, result->head.beside), run, result);
     for (size_t i = 0; i < count; i++) {
         const struct interval seen = all[i].log_ratio;
-        const double nearest = sign > 0 ? seen.high : -seen.low; // of the interval, to no change
+        // The end of the interval that is nearest to no change.
+        const double nearest = sign > 0 ? seen.high : -seen.low;
         if (all[i].state != MEASURED_OK || !(nearest < 0) || !(-sign * seen.value > most))
             continue;
         most = -sign * seen.value;

@@ -24,7 +24,7 @@ static double square(double x)
     return x * x;
 }
 
-// Commits in (i, j] are ruled out when i and j run the same code.
+// Rules out the commits in (i, j] when i and j run the same code.
 static void rule_out(const struct bisect *b, bool *possible)
 {
     possible[0] = false;
@@ -132,8 +132,9 @@ static double entropy(double p)
     return p <= 0 || p >= 1 ? 0 : -p * log(p) - (1 - p) * log1p(-p);
 }
 
-// Mutual information in nats of a coin with probability p and a normal reading of it whose means
-// lie `apart` standard deviations from each other: H(p) less the mean entropy after the reading.
+// The mutual information, in nats, of a coin with probability p and a normal reading of it whose
+// two means lie `apart` standard deviations from each other: H(p) less the mean entropy after the
+// reading.
 static double information(double p, double apart)
 {
     enum { STEPS = 200 };
@@ -166,7 +167,8 @@ static void choose(struct bisect_step *step, const struct bisect *b)
     }
 }
 
-// Candidates up to and including the next commit that can be tested are one group.
+// Finds the likeliest group. All candidates up to the next commit that can be tested form one
+// group.
 static void likeliest(struct bisect_step *step, const struct bisect *b)
 {
     size_t first = 1;
@@ -199,7 +201,8 @@ static bool inconsistent(const struct bisect *b, size_t culprit)
         squares += square(c->sum / c->weight - expected) / variance;
         tested++;
     }
-    // Chi-squared's mean plus four standard deviations, and never for a single odd commit below 4.
+    // The mean of chi-squared plus four standard deviations; a single odd commit below 4 is never
+    // enough.
     return tested > 0 && squares > tested + 4 * sqrt(2 * tested) + 8;
 }
 
@@ -212,7 +215,7 @@ struct bisect_step bisect_next(const struct bisect *b)
     step.inconsistent = inconsistent(b, step.last);
     choose(&step, b);
     bool told = step.probability >= b->options.confidence;
-    // Nothing left to ask: the rest cannot be tested.
+    // Nothing is left to test: the other commits cannot be tested.
     step.state = told || step.information <= 0 ? BISECT_FOUND : BISECT_TEST;
     return step;
 }

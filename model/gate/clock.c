@@ -14,7 +14,8 @@
 
 const double clock_model_sd = 0.15;
 
-static const double far_off = 6; // robust SDs; 0.02 % of launches are stalls of 30 % and more
+static const double far_off = 6; // robust standard deviations; 0.02 % of launches are stalls of 30
+                                 // % and more
 
 struct point {
     double log_time, log_clock;
@@ -28,8 +29,9 @@ static bool usable(const struct sample *s)
            s->clock_hz > 0;
 }
 
-// A point with its place in time, so that sorting by group keeps that order within a group.
-// Going through all points once for each group would take time with the square of their number.
+// A point with its place in time, so that sorting by group keeps the order of time within a group.
+// Going through all points for each group would take time proportional to the square of their
+// number.
 struct keyed {
     struct point point;
     size_t place;
@@ -67,7 +69,7 @@ static size_t group_end(const struct keyed *points, size_t count, size_t from)
     return end;
 }
 
-// Moves each group's used points to mean zero; returns how many groups have any.
+// Subtracts each group's mean from its used points; returns the number of groups that have any.
 static size_t centre(struct keyed *points, size_t count)
 {
     size_t groups = 0;

@@ -73,14 +73,15 @@ void eprocess_join(struct eprocess *process, const struct eprocess *next)
         process->log_wealth[i] += next->log_wealth[i];
 }
 
-// Large is beyond five scales at least, where normal noise never is. Both bets are on odd, rising
-// functions of z, so they are fair as those on z itself are, whatever the noise.
+// A difference is large beyond at least five scales, where normal noise never is. Both bets are on
+// odd, rising functions of z, so they are as fair as bets on z itself, whatever the noise.
 static const double large = 5, mean_unit = 4;
-// Shares of a pair's stake, against "of this side in one pair of 50, or more often". What is
-// there in one pair of 20 has to go on until it is known, so this is less.
+// The shares that each bet stakes on one pair, against "this side has it in one pair of 50, or more
+// often". A bet must go on long enough to recognise one pair of 20, so the frequency is lower than
+// that.
 static const double stakes[TAIL_BETS] = {0.25, 0.5, 0.9}, seldom = 0.02;
-// Log evidence from which on the signs are taken to favour one side; one large difference alone is
-// worth 1.6.
+// The log evidence from which on the signs are taken to favour one side; a single large difference
+// gives 1.6.
 static const double suspicious = 1.5;
 
 static int side_of(double z, double least)
@@ -128,8 +129,8 @@ double eprocess_of(const double *y, const double *scale, size_t count, double ce
     return eprocess_log(&process);
 }
 
-// eprocess_of() falls monotonically as `centre` moves to `side`, so one root separates refuted from
-// not refuted.
+// eprocess_of() falls monotonically as `centre` moves towards `side`, so a single root separates
+// refuted from not refuted values.
 double eprocess_bound(const double *y, const double *scale, size_t count, double log_limit,
                       int side)
 {
@@ -137,7 +138,8 @@ double eprocess_bound(const double *y, const double *scale, size_t count, double
     assert(log_limit > 0);
     if ((double)count * M_LN2 <= log_limit)
         return unbounded;
-    double kept = y[0], widest = scale[0]; // kept: beyond all data on `side`, never refuted
+    double kept = y[0], widest = scale[0]; // kept: a value beyond all data on `side`, which is
+                                           // never refuted
     for (size_t i = 1; i < count; i++) {
         kept = side > 0 ? fmax(kept, y[i]) : fmin(kept, y[i]);
         widest = fmax(widest, scale[i]);
@@ -147,7 +149,7 @@ double eprocess_bound(const double *y, const double *scale, size_t count, double
         kept = refuted;
         step *= 2;
         refuted -= side * step;
-        if (step > 1e6 * widest + 1e6) // the last bit of n log 2 is never reached
+        if (step > 1e6 * widest + 1e6) // the last bit of n log 2 can never be reached
             return unbounded;
     }
     for (int i = 0; i < 60 && fabs(kept - refuted) > 1e-8; i++) {
@@ -172,7 +174,7 @@ double eprocess_scale_free(const double *values, size_t count)
     double shrink = 1 / (n + 1);
     if (mean == 0)
         return 0.5 * log(shrink);
-    // (1+q)/(1+q s) with q = signal/squares, written so that squares = 0 is its limit 1/s.
+    // (1+q)/(1+q s) with q = signal/squares, in a form whose limit for squares = 0 is 1/s.
     double signal = n * mean * mean;
     return 0.5 * log(shrink) + 0.5 * n * log((squares + signal) / (squares + signal * shrink));
 }
@@ -194,7 +196,7 @@ size_t ebh(bool *rejected, const double *log_e, size_t count, double q)
         if (sorted[k - 1] >= log((double)count / (q * (double)k)))
             kept = k;
     }
-    // A tie with the k-th passes the lower limit of k + 1, so ties never split.
+    // A value tied with the k-th also passes the lower limit of k + 1, so ties are never split.
     double limit = kept ? sorted[kept - 1] : INFINITY;
     for (size_t i = 0; i < count; i++)
         rejected[i] = kept && log_e[i] >= limit;

@@ -74,9 +74,10 @@
 // A gate's numbers: the defaults, what a series' own past says of its noise, what its pairs are
 // for, and how budgets grow with noise.
 
-// A pair's SD up to which the plain budget suffices, in units of margin - floor. At 0.95 % on a
-// large kernel (6.3 units) 3 finds a change of 0.47 % in 100 of 100 simulated gates for 735 pairs,
-// 4 in 99 for 615, 5 in 95 for 480; without any stretch it is 73 for 321.
+// The standard deviation of a pair up to which the plain budget is enough, in units of margin -
+// floor. At 0.95 % on a large kernel (6.3 units), 3 finds a change of 0.47 % in 100 of 100
+// simulated gates with 735 pairs, 4 in 99 with 615, 5 in 95 with 480; without any stretch it is
+// found in 73 with 321.
 static const double steady = 4;
 
 const struct gate_policy gate_defaults = {
@@ -120,8 +121,8 @@ void gate_policy_learn(struct gate_policy *policy, struct moderation prior, doub
     policy->scale_pairs = fmin(weight, most);
 }
 
-// A link's variance is that of its pairs and that of what they cannot see: when the first is the
-// smaller one, more pairs sharpen a level little.
+// A link's variance is that of its pairs plus that of the errors that pairs cannot show. When the
+// first is smaller, more pairs improve a level little.
 static const double margin_part = 1.0 / 6, unseen_part = 0.5;
 
 void gate_policy_use(struct gate_policy *policy, enum gate_use use, double unseen)
@@ -184,12 +185,12 @@ void gate_policy_records(struct gate_policy *policy)
     policy->floor = 0.5 * policy->margin;
 }
 
-// Below the timer's own steps nothing is known; it only keeps the division finite.
+// Below the timer's own steps nothing is known; this only keeps the division finite.
 static const double least_scale = 1e-6;
 
 static const uint32_t recent_pairs = 16, tail_pairs = 64;
 
-// Of all processes together. The last one may go on as long as the first.
+// The most pairs of all processes together. The last process may play as many as the first.
 static uint32_t most_pairs(const struct gate_policy *policy)
 {
     double pairs = policy->max_pairs;
@@ -224,8 +225,8 @@ void gate_series_init(struct gate_series *series, const struct gate_policy *poli
     };
 }
 
-// The scale for the pair that comes next. It changes only at multiples of block_pairs, so it does
-// not depend on how the pairs were split into calls.
+// The scale of the next pair. It changes only at multiples of block_pairs, so it does not depend on
+// how pairs were split into calls.
 static double next_scale(const struct gate_series *s)
 {
     if (s->pairs == 0)
@@ -239,9 +240,11 @@ static double next_scale(const struct gate_series *s)
     return fmax(moderate_sd(history, sd, recent), least_scale);
 }
 
-// The scale beyond which a difference is large. It takes more pairs to know: the SD of 8 is now and
-// then a quarter of what it is, of 16 half, and what is called large by mistake hides whose the
-// large ones are. So one launch in twenty by 30 % is found in 98 % of gates, by the SD alone in 94.
+// The scale beyond which a difference is large. It is learnt from more pairs, because the standard
+// deviation of 8 pairs is sometimes a quarter of the true one, that of 16 half. Differences that
+// are called large by mistake hide which side has the truly large ones. With this, one launch in
+// twenty that takes 30 % longer is found in 98 % of gates, and by the standard deviation alone in
+// 94.
 static double next_tail_scale(const struct gate_series *s)
 {
     const uint32_t recent = s->pairs < tail_pairs ? s->pairs : tail_pairs;
@@ -287,7 +290,7 @@ static bool is_alarm(enum verdict_kind kind)
     return kind == VERDICT_SLOWER || kind == VERDICT_FASTER;
 }
 
-// The process at work is over, whatever it said.
+// Ends the present process, whatever it showed.
 static void begin_process(struct gate_series *s)
 {
     assert(s->processes < s->policy.processes);
@@ -307,7 +310,8 @@ static void *grown(const void *old, size_t used, size_t count, size_t size, stru
     return more;
 }
 
-// A process more, and in the confirming stage as many more pairs as each of its processes may have.
+// Makes room for one more process, and in the confirming stage for the pairs that each process may
+// have.
 static void make_room(struct gate_series *s, struct arena *arena)
 {
     const uint32_t room = ++s->policy.processes;
@@ -333,13 +337,13 @@ void gate_series_replace_process(struct gate_series *series, struct arena *arena
     begin_process(series);
 }
 
-// log((E slower + E faster) / 2) from the logs of both.
+// log((E slower + E faster) / 2), given the logs of both.
 static double two_sided(double slower, double faster)
 {
     return log_mean_exp((double[]){slower, faster}, 2);
 }
 
-// Most of what is staked is on the typical launch: it pays 0.1 nats for the others.
+// Most of the stake is on the typical launch, which pays 0.1 nats for the other bets.
 static const double typical_part = 0.9, slow_part = 0.1;
 
 static double log_sum(double a, double b)
@@ -347,16 +351,16 @@ static double log_sum(double a, double b)
     return log_mean_exp((double[]){a, b}, 2) + M_LN2;
 }
 
-// The evidence of all processes together, and whether they contradict each other.
+// The evidence of all processes together, and whether the processes contradict each other.
 struct evidence {
     double slower, faster, below, above;
-    double slow_head, slow_base; // launches that are slow now and then
+    double slow_head, slow_base; // for launches that are slow now and then
     bool slow_open;
     double slow_share, log_mean;
     bool shows_slower, shows_faster, refutes_slower, refutes_faster;
 };
 
-// Of all pairs, slow launches and all.
+// Means over all pairs, slow launches included.
 struct plain {
     double mean, se;
 };
@@ -409,7 +413,8 @@ static struct evidence gather(const struct gate_series *s)
     return sum;
 }
 
-// Mean over the processes that have at least two pairs; a single one gives its trimmed mean.
+// The mean over the processes that have at least two pairs; a single process gives its trimmed
+// mean.
 static struct pooled estimate(const struct gate_series *s)
 {
     struct pooled none = {NAN, INFINITY, 0};
@@ -428,7 +433,8 @@ static struct pooled estimate(const struct gate_series *s)
     return used ? pool_random_effects(s->means, s->errors, used) : none;
 }
 
-// The process at work has spent a budget of so many pairs; the first stage counts as one process.
+// Whether the present process has spent a budget of this many pairs; the first stage counts as one
+// process.
 static bool spent(const struct gate_series *s, uint32_t pairs)
 {
     bool first = s->processes <= s->first;
@@ -439,7 +445,7 @@ static bool spent(const struct gate_series *s, uint32_t pairs)
     return taken >= gate_budget(&s->policy, robust_sd(s->work, s->pairs), pairs);
 }
 
-// A further process has said what it can: decided for itself, or its budget is spent.
+// Whether a further process has done what it can: it is decided by itself, or its budget is spent.
 static bool further_finished(const struct gate_series *s)
 {
     const struct gate_stream *stream = &s->streams[s->processes - 1];
@@ -453,7 +459,8 @@ static bool further_finished(const struct gate_series *s)
             eprocess_log(&stream->not_faster) >= refuted);
 }
 
-// Slow launches alone are enough: of a head that is faster but for some, too.
+// The verdict from slow launches. They are enough alone, also for a head that is faster apart from
+// some launches.
 static enum verdict_kind slow_kind(const struct gate_series *s, const struct gate_decision *d,
                                    const struct evidence *e)
 {
@@ -468,7 +475,7 @@ static enum verdict_kind slow_kind(const struct gate_series *s, const struct gat
 static enum verdict_kind typical_kind(const struct gate_series *s, const struct gate_decision *d,
                                       const struct evidence *e)
 {
-    // By itself: what slow launches show is no evidence about the others.
+    // Tested separately, because what slow launches show is no evidence about the others.
     if (log(typical_part) + two_sided(e->slower, e->faster) < -log(s->policy.alpha))
         return VERDICT_UNDECIDED;
     if (e->slower > e->faster && d->log_ratio >= s->policy.margin)
@@ -477,14 +484,14 @@ static enum verdict_kind typical_kind(const struct gate_series *s, const struct 
                                                                       : VERDICT_UNDECIDED;
 }
 
-// Standard errors from the mean to a bound that holds whenever one looks. From the first look to
-// the last, what a mean knows of d grows as the processes do, and half as much again by the pairs
-// in them. A standardised walk passes c while it grows to g times as much with a probability of
-// about ((c - 1 / c) log(g) / 2 + 1 / c) phi(c) (Siegmund, Sequential Analysis, 1985, 4.3): 2.39
-// for four processes and 5 %.
+// How many standard errors a bound lies from the mean, if it must hold at any time. Between the
+// first look and the last, the information in the mean grows as the number of processes, and by
+// half as much again through the pairs in them. A standardised walk passes c while its information
+// grows by a factor g with a probability of about ((c - 1 / c) log(g) / 2 + 1 / c) phi(c)
+// (Siegmund, Sequential Analysis, 1985, 4.3): 2.39 for four processes and 5 %.
 static double errors_kept(const struct gate_policy *policy)
 {
-    const double grown = 1.5 * gate_defaults.processes; // judged again, a gate has as many
+    const double grown = 1.5 * gate_defaults.processes; // a gate that is judged again has as many
     double low = 1, high = 8;
     for (int i = 0; i < 40; i++) {
         const double c = 0.5 * (low + high);
@@ -495,22 +502,23 @@ static double errors_kept(const struct gate_policy *policy)
     return high;
 }
 
-// How far d may be from the mean, when the SD of what places add is `place`: places of processes to
-// come, too.
+// How far d may lie from the mean if the standard deviation of places is `place`; that includes the
+// places of processes to come.
 static double half_width(const struct gate_series *s, const struct pooled *mean, double place)
 {
     const double more2 = place * place - mean->between * mean->between;
     return errors_kept(&s->policy) * sqrt(fmax(0, mean->se * mean->se + more2 / s->processes));
 }
 
-// By what is known of places, not by what few processes show of them: that is too much by chance
-// where nothing changed, and leaves one such gate in 30 undecided.
+// Whether the mean lies near the margin, by what is known about places and not by what a few
+// processes show of them. By chance the latter is too large where nothing changed, and would leave
+// one such gate in 30 undecided.
 static bool near_margin(const struct gate_series *s, const struct pooled *mean)
 {
     return fabs(mean->mean) + half_width(s, mean, s->policy.place) > s->policy.margin;
 }
 
-// Sets the kind, and which launches it is about.
+// Sets the kind, and whether it is about typical or slow launches.
 static void find_kind(struct gate_decision *d, const struct gate_series *s,
                       const struct evidence *e, const struct pooled *mean)
 {
@@ -531,7 +539,7 @@ static void find_kind(struct gate_decision *d, const struct gate_series *s,
         d->kind = VERDICT_SAME;
 }
 
-// Of a series that only measures.
+// The next step of a series that only measures.
 static enum gate_next measure_on(const struct gate_series *s)
 {
     const bool begun = s->pairs >= s->policy.min_pairs;
@@ -540,8 +548,8 @@ static enum gate_next measure_on(const struct gate_series *s)
     return over ? GATE_DONE : GATE_MORE;
 }
 
-// What is near the margin goes to another process once a further budget of such a process would not
-// tell it here. That costs as much as the start of one.
+// Whether a series near the margin should continue in another process: a further process's budget
+// would not decide it here, and costs as much as starting one.
 static bool asked_elsewhere(const struct gate_series *s)
 {
     if (s->pairs < s->policy.tail_pairs || s->streams[s->processes - 1].pairs < s->policy.min_pairs)
@@ -564,7 +572,7 @@ static enum gate_next next_step(const struct gate_series *s, const struct gate_d
             return s->pairs >= s->policy.tail_pairs || spent(s, budget) ? GATE_DONE : GATE_MORE;
         if (d->near && more_processes && asked_elsewhere(s))
             return GATE_CONFIRM;
-        // Slow launches are seldom: to tell whose they are takes as long as noise may.
+        // Slow launches are rare, so finding their side may take as long as a noisy series.
         if (!alarm && !spent(s, d->slow_open ? (uint32_t)(s->policy.stretch * budget) : budget))
             return GATE_MORE;
         return more_processes ? GATE_CONFIRM : GATE_DONE;
@@ -577,8 +585,8 @@ static enum gate_next next_step(const struct gate_series *s, const struct gate_d
     return open && !spent(s, s->policy.max_pairs) ? GATE_MORE : GATE_DONE;
 }
 
-// The scale-free mixture over the medians of whole blocks of pairs. Blocks are sorted where they
-// stand in `work`; their medians gather at its beginning, behind the block at hand.
+// The scale-free mixture over the medians of whole blocks of pairs. Blocks are sorted in place in
+// `work`; their medians gather at its beginning, behind the present block.
 static double companion(const struct gate_series *s)
 {
     uint32_t size = s->policy.block_pairs, blocks = 0;
@@ -615,12 +623,12 @@ struct gate_decision gate_series_decide(const struct gate_series *s)
     return d;
 }
 
-// The hull of two intervals for d, which covers whatever one of them covers. The inverted
-// e-processes hold d whenever they are asked, if the noise is symmetric. They clip pairs: where it
-// has a long side or two modes, they bound something nearer to the median than the mean that is
-// said (beside a loaded host -53.80 to -40.32 for a mean of -54.41 %). So the mean's own interval
-// is in it too, with the spread between processes in its error: what is known of places, or what
-// these show where that is more.
+// The hull of two intervals for d, which covers what either of them covers. The inverted
+// e-processes contain d at any time if the noise is symmetric. They clip pairs; if the noise has a
+// long side or two modes, they bound something nearer to the median than to the mean that is
+// reported (beside a loaded host -53.80 to -40.32 for a mean of -54.41 %). So the mean's own
+// interval is included. Its error contains the spread between processes: what is known about
+// places, or what these processes show if that is more.
 struct interval gate_series_interval(const struct gate_series *s)
 {
     double tail = 0.5 * (1 - s->policy.confidence), limit = -log(tail);
@@ -673,13 +681,13 @@ static double growth(double z)
     return M_LN2 * -expm1(-0.5 * z * z / M_LN2);
 }
 
-// The outlook of a series: what its estimate says of the pairs to come.
+// The outlook of a series: what its present estimate implies for the pairs to come.
 struct outlook {
     const struct gate_policy *policy;
     double mean, sd, pairs;     // so far
-    double log_alarm, log_same; // evidence that is missing
-    double left;                // of the budget, in pairs
-    bool confirms;              // a process that confirms an alarm
+    double log_alarm, log_same; // the evidence that is missing
+    double left;                // the rest of the budget, in pairs
+    bool confirms;              // its process confirms an alarm
 };
 
 static double pairs_needed(const struct outlook *o, double d)
@@ -706,7 +714,7 @@ static void sort(double *values, size_t count)
     }
 }
 
-// The index above from GUESSES equally likely numbers of pairs.
+// The index above, from GUESSES equally likely numbers of pairs.
 static double best_rate(double *needed, double left)
 {
     double spent = 0, best = 0;
@@ -727,7 +735,8 @@ static double sd_now(const struct gate_series *s)
     return sd > 0 ? moderate_sd(history, sd, s->pairs) : s->policy.scale;
 }
 
-// Evidence of the process at work that its own shift is beyond the floor, or is not.
+// The evidence that the present process still needs to show that its own shift is beyond the floor,
+// or is not.
 static double missing_here(const struct gate_series *s)
 {
     const struct gate_stream *stream = &s->streams[s->processes - 1];
@@ -737,14 +746,14 @@ static double missing_here(const struct gate_series *s)
     return fmin(shown - fmax(slower, faster), refuted - both);
 }
 
-// The seven guesses at the true log ratio.
+// Seven guesses of the true log ratio.
 struct guesses {
     struct outlook o;
-    double d[GUESSES], needed[GUESSES]; // at least a block
+    double d[GUESSES], needed[GUESSES]; // needed: at least a block
 };
 
-// Places the guesses of the true change around the mean of the pairs, times `weight`: with 1
-// around the mean itself, with less nearer to no change.
+// Places the guesses of the true change around the mean of the pairs times `weight`: with 1 around
+// the mean itself, with a smaller weight nearer to no change.
 static void guess_at(struct guesses *g, double weight)
 {
     const double spread = sqrt(weight) * g->o.sd / sqrt(g->o.pairs);
@@ -762,7 +771,7 @@ static struct guesses guess(const struct gate_series *s, const struct gate_decis
     const double block = s->policy.block_pairs, sd = sd_now(s);
     uint32_t budget =
         gate_budget(&s->policy, sd, first ? s->policy.max_pairs : s->policy.confirm_pairs);
-    if (s->alarmed && taken >= budget) // the last process goes on
+    if (s->alarmed && taken >= budget) // the last process continues
         budget = gate_budget(&s->policy, sd, s->policy.max_pairs);
     struct guesses out = {
         .o = {.policy = &s->policy,
@@ -778,7 +787,7 @@ static struct guesses guess(const struct gate_series *s, const struct gate_decis
     return out;
 }
 
-// Of a series that only measures: until the standard error is there.
+// The pairs of a series that only measures, until its standard error is reached.
 static double measuring_pairs(const struct gate_series *s)
 {
     const double block = s->policy.block_pairs, sd = sd_now(s) / s->policy.enough;
@@ -794,7 +803,7 @@ double gate_outlook(const struct gate_series *s, const struct gate_decision *now
     return s->policy.block_pairs * best_rate(g.needed, g.o.left);
 }
 
-// Pairs of a process that confirms an alarm at d; `room`: for chance, 1 for none.
+// The pairs with which a process confirms an alarm of size d; `room` allows for chance, 1 for none.
 static double confirming_pairs(const struct gate_policy *policy, double d, double sd, double room)
 {
     const double most = gate_budget(policy, sd, policy->confirm_pairs), block = policy->block_pairs;
@@ -803,19 +812,18 @@ static double confirming_pairs(const struct gate_policy *policy, double d, doubl
     return block * ceil(fmin(fmax(needed, policy->min_pairs), most) / block);
 }
 
-// Most changes of code do not change the time, so a mean that chance alone could show gets little
-// weight. As in Stein's estimate, the weight is the part of its square that its error does not
-// explain.
+// The weight of the mean. Most changes of code do not change the time, so a mean that chance alone
+// could produce gets little weight. As in Stein's estimate, the weight is the part of its square
+// that its error does not explain.
 static double weight_of_mean(const struct outlook *o)
 {
     const double error2 = o->sd * o->sd / o->pairs;
     return o->mean != 0 ? fmax(0, 1 - error2 / (o->mean * o->mean)) : 0;
 }
 
-// Estimates what is left. A question that the process at work does not decide is asked in further
-// processes, each with a budget of its own. The estimate is the geometric mean of the guesses,
-// because a guess near the margin takes so many pairs that it would decide the arithmetic mean
-// alone.
+// Estimates what is left. A question that the present process does not decide is asked in further
+// processes, each with its own budget. The estimate is the geometric mean over the guesses, because
+// a guess near the margin needs so many pairs that it would dominate the arithmetic mean.
 struct gate_left gate_left(const struct gate_series *s, const struct gate_decision *now)
 {
     const struct gate_policy *policy = &s->policy;
@@ -833,7 +841,8 @@ struct gate_left gate_left(const struct gate_series *s, const struct gate_decisi
     guess_at(&g, weight_of_mean(&g.o));
     for (size_t i = 0; i < GUESSES; i++) {
         const double each = confirming_pairs(policy, g.d[i], g.o.sd, 1);
-        const double later = ceil(fmax(0, g.needed[i] - here) / budget); // processes until then
+        // Further processes until then.
+        const double later = ceil(fmax(0, g.needed[i] - here) / budget);
         const bool same = fabs(g.d[i]) < policy->margin && !alarm;
         double pairs = g.needed[i] + (same ? 0 : (further - later) * each);
         if (alarm)
@@ -846,8 +855,7 @@ struct gate_left gate_left(const struct gate_series *s, const struct gate_decisi
     return (struct gate_left){exp(log_pairs) - block, processes};
 }
 
-// Half as many again as a steady series needs: one in ten needs more, and then goes on all the
-// same.
+// Half as many again as a steady series needs. One in ten needs more, and continues all the same.
 static const double chance_room = 1.5;
 
 uint32_t gate_confirmation_pairs(const struct gate_series *s, const struct gate_decision *now)
@@ -864,7 +872,7 @@ uint32_t gate_confirmation_pairs(const struct gate_series *s, const struct gate_
     return (uint32_t)fmin(here + further * each, 1 << 30);
 }
 
-// So many budgets are not "soon".
+// More budgets than this do not count as "soon".
 static const double too_many_budgets = 16;
 
 double gate_missing_pairs(const struct gate_series *s, const struct gate_decision *now)
@@ -891,7 +899,8 @@ double gate_missing_pairs(const struct gate_series *s, const struct gate_decisio
     return pairs < too_many ? block * ceil(fmax(pairs, 1) / block) : INFINITY;
 }
 
-// Until each has its min_pairs, the one that has the fewest; of those that promise nothing too.
+// Chooses the series with the fewest pairs until each has its min_pairs, also among those with no
+// outlook.
 size_t gate_next_series(const struct gate_turn *turns, size_t count)
 {
     size_t fewest = SIZE_MAX, best = SIZE_MAX;
@@ -923,7 +932,7 @@ size_t gate_next_series(const struct gate_turn *turns, size_t count)
 // kernels / kernels (Benjamini and Bogomolov 2014), which keeps the average rate over the released
 // ones.
 
-// Evidence of the series of one kernel, gathered into `of_kernel`; returns how many.
+// Gathers the evidence of one kernel's series into `of_kernel`; returns their number.
 static size_t gather_kernel(double *of_kernel, const double *log_evidence, const size_t *kernel,
                             size_t count, size_t which)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From stored samples to a verdict. The series is rebuilt pair by pair, so the answer is the one
+// Makes a verdict from stored samples. The series is rebuilt pair by pair, so the answer is the one
 // that was reached while measuring.
 #include "model/gate/gate.h"
 
@@ -10,7 +10,7 @@
 
 const char gate_version[] = "7";
 
-// One pair in so many may be void; beyond, the others do not count either.
+// One pair in so many may be void; with more, the other pairs do not count either.
 enum { VOID_PART = 10 };
 
 static int by_pair(const void *left, const void *right)
@@ -54,8 +54,8 @@ static struct gate_pair make_pair(const struct sample *base, const struct sample
     };
 }
 
-// A merge of two sorted lists. A number that occurs twice pairs once: the head's further ones are
-// passed over here, the base's by the merge.
+// Merges two sorted lists. If a number occurs twice, one pair is made: further ones of the head are
+// skipped here, those of the base by the merge.
 size_t gate_pairs(struct gate_pair *out, const struct measurement *base,
                   const struct measurement *head, struct arena *arena)
 {
@@ -80,8 +80,9 @@ size_t gate_pairs(struct gate_pair *out, const struct measurement *base,
 
 // ---- sizes from stored pairs ----
 //
-// The size of what pairs show, with the error that they know of: a robust mean per process, and a
-// random-effects mean over processes.
+// The size that pairs show, with its error: a robust mean for each process, and a random-effects
+// mean
+// over processes.
 
 bool gate_ratio(double *log_ratio, double *error, const struct measurement *base,
                 const struct measurement *head, struct arena *arena)
@@ -139,7 +140,7 @@ static uint32_t count_processes(const struct gate_pair *pairs, size_t count)
     return processes;
 }
 
-// Room for what is there: stored pairs are judged in full, whatever today's budget says.
+// Makes room for all stored pairs: they are judged completely, whatever today's budget is.
 static void replay(struct gate_series *series, const struct gate_policy *policy,
                    const struct gate_pair *pairs, size_t count, struct arena *arena)
 {
@@ -157,7 +158,8 @@ static void replay(struct gate_series *series, const struct gate_policy *policy,
     }
 }
 
-// A fair coin does not give 20 or more pairs the same order (chance 2e-6): the evidence needs it.
+// Whether 20 or more pairs all have the same order, which a fair coin does not give (probability
+// 2e-6); the evidence needs the random order.
 static bool order_is_fixed(const struct gate_pair *pairs, size_t count)
 {
     size_t head_first = 0;
@@ -188,7 +190,7 @@ static int by_time(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-// The mean of the usable samples and the time that one in 20 of them is above.
+// The mean of the usable samples, and their 95th percentile.
 struct time_spread {
     double mean_ns, p95_ns;
 };
@@ -217,7 +219,7 @@ bool gate_slow_ratios(double *mean, double *p95, const struct measurement *base,
     return isfinite(*mean) && isfinite(*p95);
 }
 
-// Says what the clock did, if it did anything: time decides, cycles stand beside it.
+// Says what the clock did, if it did anything. Time decides; cycles are shown beside it.
 static const char *clock_text(const struct clock_effect *clock, struct arena *arena)
 {
     if (!clock->known || fabs(clock->log_clock) < 5e-4)
@@ -226,7 +228,8 @@ static const char *clock_text(const struct clock_effect *clock, struct arena *ar
                         100 * expm1(clock->log_clock), 100 * expm1(clock->cycles));
 }
 
-// Why the budget was not enough: the change is real but of about the margin's size, or noise.
+// Why the budget was not enough: the change is real and about as large as the margin, or it is
+// noise.
 static const char *doubt_text(const struct verdict *v, struct arena *arena)
 {
     if ((v->log_ratio.low > 0 || v->log_ratio.high < 0) &&
@@ -238,7 +241,7 @@ static const char *doubt_text(const struct verdict *v, struct arena *arena)
                         100 * expm1(v->detectable));
 }
 
-// "undecided in a stream"; cold is not said, for nobody said it before there were others.
+// Writes "undecided in a stream". For cold no regime is written, as in old stores.
 static const char *kind_text(const struct verdict *v, enum regime regime, struct arena *arena)
 {
     const char *words = regime_words(regime);
@@ -271,8 +274,8 @@ static const char *sentence(const struct verdict *v, enum regime regime, const c
     }
 }
 
-// The change that such a gate finds with 90 % power: within its budget, or within what it had where
-// it ended open.
+// The change that such a gate finds with 90 % power: within its budget, or within the pairs that it
+// had if it ended undecided.
 static double detectable_by(const struct verdict *v, const struct gate_policy *policy,
                             const struct gate_pair *pairs, size_t count, struct arena *arena)
 {
@@ -288,7 +291,7 @@ static double detectable_by(const struct verdict *v, const struct gate_policy *p
     return isfinite(found) ? found : NAN;
 }
 
-// Finds what ended an undecided series, and what would decide it.
+// Finds which limit left a series undecided, and what would decide it.
 static void find_limit(struct verdict *out, const struct gate_series *series,
                        const struct gate_decision *d)
 {
@@ -303,7 +306,7 @@ static void find_limit(struct verdict *out, const struct gate_series *series,
     out->more_pairs = isfinite(more) ? (uint32_t)more : 0;
 }
 
-// Why what the pairs say does not stand; NULL: it does.
+// Why the verdict of the pairs does not stand; NULL: it does.
 static const char *reservation_of(const struct verdict *v, const struct gate_pair *pairs,
                                   const struct gate_policy *policy, bool placement,
                                   struct arena *arena)
@@ -319,7 +322,7 @@ static const char *reservation_of(const struct verdict *v, const struct gate_pai
     return NULL;
 }
 
-// Of an alarm that is not about the typical launch.
+// The text of an alarm that is not about the typical launch.
 static const char *slow_text(const struct measurement *base, const struct measurement *head,
                              double share, struct arena *arena)
 {
@@ -340,7 +343,8 @@ static void judge_replayed(struct verdict *out, const struct measurement *base,
     struct gate_series series;
     replay(&series, policy, pairs, count, arena);
     out->log_ratio = gate_series_interval(&series);
-    series.policy = *policy; // it takes no more pairs: what would be next, by the gate's own policy
+    series.policy = *policy; // it takes no more pairs: what would come next, by the gate's own
+                             // policy
     series.capacity = UINT32_MAX;
     struct gate_decision d = gate_series_decide(&series);
     out->kind = d.kind;
@@ -359,7 +363,8 @@ static void judge_replayed(struct verdict *out, const struct measurement *base,
     out->sentence = sentence(out, policy->regime, reservation, slow, &clock, arena);
 }
 
-// Samples that a rule declared beforehand has dropped: faster than the roofline.
+// The number of samples that were left out by a rule fixed beforehand: they are faster than the
+// roofline.
 static size_t count_void(const struct measurement *m)
 {
     size_t voided = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What counted gates say: exact bounds on rates, the smallest detectable change, and whether a
-// run's own A/A pairs make it void. It runs nothing.
+// The statistics of many gates: exact bounds on rates, the smallest detectable change, and whether
+// a run's own A/A pairs make it void. It runs nothing.
 #include "model/gate/gate.h"
 
 #include <assert.h>
@@ -38,8 +38,8 @@ double study_rate_upper(uint64_t hits, uint64_t trials, double confidence)
     return hits == trials ? 1 : rate_at(hits + 1, trials, confidence);
 }
 
-// Mean and variance of the log wealth that one pair earns for bet `i`, z normal about `effect`:
-// Simpson's rule over +-6 SD.
+// Mean and variance of the log wealth that one pair earns for bet `i`, if z is normal about
+// `effect`: Simpson's rule over +-6 standard deviations.
 static void growth(double effect, double mean[EPROCESS_BETS], double variance[EPROCESS_BETS])
 {
     enum { STEPS = 240 };
@@ -63,9 +63,9 @@ static void growth(double effect, double mean[EPROCESS_BETS], double variance[EP
     }
 }
 
-// Chance that the evidence suffices after `pairs`: the best single bet must reach 2 bets / alpha
-// (two sides, equal bets), its log wealth being about normal. The first block has no scale of its
-// own yet and is not counted on.
+// The probability that the evidence is sufficient after `pairs`: the best single bet must reach 2
+// bets / alpha (two sides, equal bets); its log wealth is about normal. The first block has no
+// scale of its own and is not counted.
 static double evidence_power(const struct gate_policy *policy, double effect, uint32_t all_pairs)
 {
     double pairs = all_pairs > policy->block_pairs ? all_pairs - policy->block_pairs : 0;

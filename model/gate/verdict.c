@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Verdicts of states alone, causes from a series and the controls beside it, devices held against
-// their sisters, and mixes.
+// Verdicts from states alone, causes from a series and its controls, comparisons of devices, and
+// mixes.
 #include "model/gate/verdict.h"
 
 #include "model/base.h"
@@ -14,9 +14,9 @@
 #include <stddef.h>
 #include <string.h>
 
-// ---- states alone ----
+// ---- verdicts from states ----
 //
-// The table of verdicts that two states alone decide, first row first.
+// The table of verdicts that follow from the two states alone, first row first.
 
 #define AT(state) (1u << MEASURED_##state)
 
@@ -26,11 +26,12 @@
 
 enum { SAME_CODE = 1, AWAY = 2, UNPROVEN = 4 };
 
-// The first row that fits counts. A change is blamed only for what worked on the base, or for what
-// nobody can know of the base; or for what never worked, so that a first gate cannot pass it.
+// The first row that fits counts. A change is to blame only for a series that worked on the base,
+// or whose state on the base nobody can know; or for one that never worked, so that a first gate
+// does not pass it.
 static const struct {
     unsigned base, head; // states
-    unsigned needs;      // of SAME_CODE, AWAY and UNPROVEN
+    unsigned needs;      // a combination of SAME_CODE, AWAY and UNPROVEN
     struct standing standing;
 } table[] = {
     {AT(UNBUILDABLE),
@@ -174,8 +175,8 @@ enum cause cause_of(const struct cause_input *input)
         return CAUSE_PLACEMENT;
     if (!alarm)
         return CAUSE_NONE;
-    // actual/predicted fell by what the prediction rose: adding it back leaves the time's own
-    // change.
+    // actual/predicted fell by as much as the prediction rose; adding that leaves the change of the
+    // time itself.
     if (input->log_model != 0 && fabs(v->log_ratio.value + input->log_model) < v->margin)
         return CAUSE_MODEL;
     if (!input->code_changed || moved_with_controls(v, &input->controls))
@@ -193,9 +194,11 @@ bool cause_fails(const struct verdict *verdict)
 
 // ---- devices ----
 //
-// A trimmed mean over the series, its error from their scatter, and four of those errors: what
-// differs by place differs from series to series, what differs by device does not.
-// Below half a percent nobody minds: two H200s of one host were 0.19 % apart, plain by 198 series.
+// A trimmed mean over the series, its error from their scatter, and a limit of four such errors. An
+// effect of places differs from series to series; an effect of the device is common to all.
+// Differences below half a percent are not reported: two H200s of one host were 0.19 % apart,
+// plainly
+// so over 198 series.
 
 static const struct moderation by_place = {.sd = 0.003, .weight = 8};
 
@@ -241,7 +244,7 @@ struct interval mix_change(const struct mix_part *parts, size_t count)
 
 enum verdict_kind mix_standing(struct interval change, double margin)
 {
-    // The interval is of a normal error; the verdict wants 99.9 %.
+    // The interval is that of a normal error at CONFIDENCE; the verdict needs 99.9 %.
     const double wider = normal_quantile(0.9995) / normal_quantile(0.5 + 0.5 * CONFIDENCE);
     const double low = change.value - wider * (change.value - change.low);
     const double high = change.value + wider * (change.high - change.value);

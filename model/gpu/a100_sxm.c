@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The profile of the A100 SXM4, each figure with its source; what nobody published is not known.
+// The profile of the A100 SXM4, each figure with its source. A figure that nobody published is
+// unknown.
 #include "model/gpu.h"
 
 // NVIDIA A100 SXM4, 80 GB HBM2e. Its tensor cores are fed by mma.sync.

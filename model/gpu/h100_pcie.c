@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The profile of the H100 PCIe, each figure with its source. What nobody published is not known; a
-// board of one's own says it (plumb calibrate -o).
+// The profile of the H100 PCIe, each figure with its source. A figure that nobody published is
+// unknown; one's own board can be measured (plumb calibrate -o).
 #include "model/gpu.h"
 
 // NVIDIA H100 PCIe, 80 GB HBM2e, 350 W. The SM is the H100 SXM's.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The profile of the L40S, each figure with its source; what nobody published is not known.
+// The profile of the L40S, each figure with its source. A figure that nobody published is unknown.
 #include "model/gpu.h"
 
 // NVIDIA L40S, 48 GB GDDR6. The SM is the RTX 4090's, with all of its tensor-core rate.

@@ -48,14 +48,14 @@
 enum { PRIOR = 4, REACH = 4 };
 // The statistic that is reported at least: 11 nats ("looks at more than steps").
 static const double least_reported = 4.69;
-static const double hardly = 0.01; // of such sizes so many are reported
+static const double hardly = 0.01; // the share of such sizes that are reported
 // What is reported looks clearer than it is, by where it is as well: a set holds all but this part
 // of what is left. Found by tests/measure/bench_sets.c: with 1 it holds .81 of steps of 2 SD in 60
 // values, with 2 at least .96 wherever a tenth of steps are found.
 static const double selected = 2;
 
 struct sums {
-    double *sum, *square; // of the first i values
+    double *sum, *square; // sums over the first i values
 };
 
 static double squares_of(const struct sums *s, size_t first, size_t end, double *mean)
@@ -65,8 +65,8 @@ static double squares_of(const struct sums *s, size_t first, size_t end, double 
     return n > 0 ? fmax(0, s->square[end] - s->square[first] - sum * sum / n) : 0;
 }
 
-// Brings strays within reach of their side's median. What many values do is no stray: reach goes by
-// the mean distance, so that a second mode stays where it is.
+// Moves strays to within reach of their side's median. A value that many others share is no stray:
+// reach is a multiple of the mean distance, so a second mode stays where it is.
 static void tame(double *y, size_t n)
 {
     double *work = xcalloc(n, sizeof(*work)), away = 0;
@@ -74,13 +74,14 @@ static void tame(double *y, size_t n)
     const double median = robust_median(work, n);
     for (size_t i = 0; i < n; i++)
         away += fabs(y[i] - median) / (double)n;
-    const double reach = REACH * sqrt(M_PI / 2) * away; // of normal values so many deviations
+    const double reach = REACH * sqrt(M_PI / 2) * away; // for normal values this is so many
+                                                        // deviations
     for (size_t i = 0; i < n; i++)
         y[i] = fmax(median - reach, fmin(median + reach, y[i]));
     free(work);
 }
 
-// By how much memory grows the variance of a mean.
+// The factor by which memory increases the variance of a mean.
 static double inflation_of(const double *y, size_t n, size_t at, double mean_a, double mean_b)
 {
     double cross = 0, squares = 0, before = 0;
@@ -96,7 +97,7 @@ static double inflation_of(const double *y, size_t n, size_t at, double mean_a, 
 }
 
 struct side_fit {
-    double log_mass, mean, variance; // of the mean
+    double log_mass, mean, variance; // mean, variance: of the mean
 };
 
 static struct side_fit side_fit(const struct sums *s, size_t first, size_t end, double prior)
@@ -110,7 +111,7 @@ static struct side_fit side_fit(const struct sums *s, size_t first, size_t end, 
     return out;
 }
 
-// Grows from `best` to the likelier side until it holds the confidence.
+// Extends the set from `best` towards the likelier side until it reaches the confidence.
 static void grow(size_t *low, size_t *high, const double *mass, size_t n, size_t best,
                  double confidence)
 {
@@ -123,7 +124,8 @@ static void grow(size_t *low, size_t *high, const double *mass, size_t n, size_t
     }
 }
 
-// Of Student's t, from the normal's as a likelihood's interval widens with the scale fitted.
+// The reach of Student's t, computed from the normal one as the interval of a likelihood with a
+// fitted scale.
 static double student_reach(double confidence, double freedom)
 {
     const double normal = normal_quantile(0.5 + 0.5 * confidence);
@@ -138,7 +140,7 @@ static double student_reach(double confidence, double freedom)
 // So there is a bound: a size of which one change in a hundred is reported.
 static double least_of(double z, double freedom, double confidence)
 {
-    z = sqrt(freedom * log1p(z * z / freedom)); // of a normal value as rare
+    z = sqrt(freedom * log1p(z * z / freedom)); // of a normal value that is as rare
     const double seen = fmax(z, least_reported), chance = 0.5 - 0.5 * confidence;
     double low = -seen, high = seen;
     for (int i = 0; i < 40; i++) {
@@ -154,7 +156,7 @@ static double least_of(double z, double freedom, double confidence)
 
 struct set {
     double *y;
-    size_t *where, n, at; // at: of the reported index
+    size_t *where, n, at; // at: place of the reported index
 };
 
 static void describe(struct change *change, const struct set *s, const struct sums *sums,
@@ -165,7 +167,7 @@ static void describe(struct change *change, const struct set *s, const struct su
     const double scatter =
         squares_of(sums, 0, s->at, &mean_a) + squares_of(sums, s->at, s->n, &mean_b);
     const double gap = mean_b - mean_a;
-    // Without any scatter what remains is rounding.
+    // Without any scatter only rounding remains.
     const double prior = fmax(scatter / fmax((double)s->n - 2, 1), 1e-18 * gap * gap);
     inflation = fmax(inflation, inflation_of(s->y, s->n, s->at, mean_a, mean_b));
     for (size_t k = 1; k < s->n; k++) {
@@ -209,7 +211,7 @@ static void change_set(struct change *change, const double *values, size_t first
             continue;
         if (i < change->index)
             s.at = s.n + 1;
-        // The middle of what was reported is taken off: sums of squares stay exact.
+        // Half of the reported step is subtracted, so that sums of squares stay exact.
         s.y[s.n] = values[i] - change->before;
         s.where[s.n++] = i;
     }
@@ -229,8 +231,9 @@ static void change_set(struct change *change, const double *values, size_t first
     free(s.where);
 }
 
-// Of all changes, between their neighbours; of one that came when the noise was `calm`, without the
-// loud values before. A level that wanders has its own.
+// Sets the credible sets of all changes, each between its neighbours; for a change that came after
+// the noise became `calm`, without the loud values before. A level that wanders has a set of its
+// own.
 static void change_set_all(struct changepoints *found, const double *values, size_t n, size_t calm,
                            double confidence)
 {
@@ -261,16 +264,16 @@ static void change_set_all(struct changepoints *found, const double *values, siz
 
 struct local_level {
     double noise_variance;
-    double walk_ratio;     // variance of one step of the walk over noise_variance
-    double log_likelihood; // maximised, up to the constant -(n/2) log 2 pi
+    double walk_ratio;     // the variance of one step of the walk, divided by noise_variance
+    double log_likelihood; // the maximum, up to the constant -(n/2) log 2 pi
 };
 
 enum {
-    AROUND = 25,    // innovations on each side that show how loud the series is there
-    PROMISING = 16, // squared statistic from which that is looked at
+    AROUND = 25,    // number of innovations on each side that show how loud the series is there
+    PROMISING = 16, // the squared statistic from which on that is examined
 };
 
-// Innovations of one pass; variance[t] 0 marks a start, which has none.
+// The innovations of one pass; variance[t] 0 marks a start, which has none.
 struct filter {
     double *innovation, *variance, *gain;
 };
@@ -316,7 +319,8 @@ static struct filter filter_new(size_t n)
     return (struct filter){memory, memory + n, memory + 2 * n};
 }
 
-// Golden section over log(ratio): the likelihood has one maximum but for pathological series.
+// Fits by golden section over log(ratio): except for pathological series, the likelihood has one
+// maximum.
 static struct local_level fit(struct filter *f, const double *values, const unsigned char *starts,
                               size_t n)
 {
@@ -374,14 +378,15 @@ static void scores_run(double *scores, struct filter *f, double *scratch, const 
                        const unsigned char *starts, size_t n)
 {
     memset(scores, 0, n * sizeof(*scores));
-    struct local_level model = fit(f, values, starts, n); // leaves its last pass in `f`
-    // Half the fitted deviation at least: where values repeat, the trimmed scale is near nothing.
+    struct local_level model = fit(f, values, starts, n); // its last pass stays in `f`
+    // At least half of the fitted deviation, because the trimmed scale is nearly 0 if values
+    // repeat.
     double scale = fmax(innovation_scale(f, n, 0, n, scratch), 0.5 * sqrt(model.noise_variance));
     if (!(scale > 0))
         return;
     double r = 0, weight = 0;
     for (size_t t = n; t-- > 0;) {
-        if (f->variance[t] <= 0) { // a start: what comes after says nothing of what was before
+        if (f->variance[t] <= 0) { // a start: later values tell nothing about earlier ones
             r = weight = 0;
             continue;
         }
@@ -445,28 +450,29 @@ const struct changepoint_options changepoint_defaults = {
 
 enum {
     MAX_JUMPS = 32,
-    NEAR = 5,       // values whose median is the level next to a jump
+    NEAR = 5,       // number of values whose median is the level next to a jump
     MIN_CALM = 60,  // fewer values cannot show that there is no memory
-    MIN_DRIFT = 16, // fewer values cannot be told to drift
-    BESIDE = 250,   // values on either side of a step that show its noise
-    FEW = 60,   // values; with more, strays are among the residuals (model/history/segmentation.h)
-    MANY = 500, // values; a jump among more does not make a walk unlikely
+    MIN_DRIFT = 16, // fewer values cannot show a drift
+    BESIDE = 250,   // number of values on either side of a step that show its noise
+    FEW = 60,       // number of values; with more, strays show among the residuals
+                    // (model/history/segmentation.h)
+    MANY = 500,     // number of values; one jump in more values does not make a walk unlikely
 };
-// What a step costs in nats when models are compared, as a share of the penalty: in noise that may
+// The cost of a step in nats when models are compared, as a share of the penalty: in noise that may
 // well wander, and in noise that shows no memory.
 static const double doubtful_share = 0.7, calm_share = 0.2;
-static const double remembered_share = 0.5;      // against memory of a level that stays
-static const double close_share = 0.8;           // against memory as long as a walk's may seem
-static const double doubtful_correlation = 0.15; // and fewer values than MIN_CALM, whatever it is
-static const double wander_correlation = 0.7;    // with less there is nothing to ask
+static const double remembered_share = 0.5;      // against memory about a level that stays
+static const double close_share = 0.8;           // against memory that may be as long as a walk's
+static const double doubtful_correlation = 0.15; // for fewer values than MIN_CALM, any correlation
+static const double wander_correlation = 0.7;    // with less the question does not arise
 static const double dickey_fuller = -14;
 static const double jump_threshold = 4.5; // standard deviations; a normal walk: 0.07 in 10^4 values
 
 // ---- how likely values are as steps in noise whose neighbours resemble each other ----
 
 struct steps_fit {
-    double log_likelihood; // given the first value, maximised, up to -(n/2) log 2 pi
-    double correlation;    // lag 1
+    double log_likelihood; // given the first value, at its maximum, up to -(n/2) log 2 pi
+    double correlation;    // at lag 1
 };
 
 static double mean(const double *values, const struct potts_segment *segment)
@@ -504,11 +510,11 @@ struct pruning {
     size_t n;
     double bound;
     struct potts_segment *segments;
-    double *gains; // of the step after each segment
+    double *gains; // for the step after each segment
     size_t count;
 };
 
-// What the step between segments j and j + 1 gains among the values around it.
+// The gain of the step between segments j and j + 1, computed from the values around it.
 static double gain_of(const struct pruning *p, size_t j)
 {
     const struct potts_segment *a = &p->segments[j], *b = a + 1, both = {a->first, b->end, 0};
@@ -586,7 +592,8 @@ static double spike_bound(const struct segmentation *s)
     return (s->bound + 1) * sqrt(s->step_variance);
 }
 
-// Values with isolated outliers replaced by their neighbourhood's median; shifts stay as they are.
+// The values, with isolated outliers replaced by the median of their neighbourhood; shifts stay as
+// they are.
 static double *without_spikes(const struct segmentation *s)
 {
     double *clean = xcalloc(s->n, sizeof(*clean));
@@ -600,13 +607,13 @@ static double *without_spikes(const struct segmentation *s)
     return clean;
 }
 
-// More in short series, whose variance is vague.
+// The cost of a step; it is higher in short series, whose variance is uncertain.
 static double step_cost(const struct segmentation *s, double share)
 {
     return share * s->penalty * (1 + 3 / (double)s->n);
 }
 
-// Wider for few values, whose scale is uncertain, as in segmentation.c.
+// The reach of a jump; it is wider for few values, whose scale is uncertain, as in segmentation.c.
 static double jump_reach(size_t n)
 {
     return sqrt((double)n * expm1(fmin(jump_threshold * jump_threshold / (double)n, 50)));
@@ -629,12 +636,12 @@ static bool walk_beats(const struct segmentation *s, const double *clean, double
         jumps = local_level_jumps(starts, clean, s->n, jump_reach(s->n), MAX_JUMPS);
     double walk = local_level_fit(clean, starts, s->n).log_likelihood;
     free(starts);
-    // A walk that needs as many jumps as the other model has steps explains no more than that one.
+    // A walk with as many jumps as the other model has steps explains no more than that model.
     return jumps + 1 < s->count && walk - step_cost(s, share) * (double)jumps > steps - cost;
 }
 
-// What a step costs, as a share, beside memory: more where values follow each other as closely as
-// those of a walk may, which stay near a level for long.
+// The cost of a step beside memory, as a share. It is higher if neighbouring values are as similar
+// as those of a walk that stays near a level for long.
 static double memory_share(const struct segmentation *s, const double *clean)
 {
     const struct potts_segment all = {0, s->n, 0};
@@ -664,7 +671,8 @@ static bool drifts(const struct segmentation *s, const double *clean)
     return s->n >= MIN_DRIFT && wanders(s, clean);
 }
 
-// Grows from `best` to the likelier side until the mass of first..end-1 reaches the confidence.
+// Extends the set from `best` towards the likelier side until the mass of first..end-1 reaches the
+// confidence.
 static void credible(struct change *change, const double *log_mass, size_t first, size_t end,
                      size_t best, double confidence)
 {
@@ -685,7 +693,7 @@ static void credible(struct change *change, const double *log_mass, size_t first
     change->latest = high;
 }
 
-// From the units of the segmentation to those of the series as given.
+// Converts a change from the units of the segmentation to those of the given series.
 static void restore(struct change *change, const struct segmentation *s, double half_width)
 {
     double size = change->after - change->before;
@@ -714,7 +722,8 @@ static void report_steps(struct changepoints *out, const struct segmentation *s)
     }
 }
 
-// Starts of a level that lasts: what stands out of the wandering but is no visit.
+// Finds the starts of lasting levels: jumps that are larger than the wandering and are no short
+// visit.
 static size_t find_jumps(unsigned char *starts, const struct segmentation *s, const double *clean)
 {
     size_t count = 1 + local_level_jumps(starts, clean, s->n, jump_reach(s->n), MAX_JUMPS), j = 0;
@@ -770,7 +779,8 @@ static void report_jumps(struct changepoints *out, const struct segmentation *s,
     free(starts);
 }
 
-// What a unit of cost is worth can make the noise look larger than all that the series does.
+// The standard deviation of a value. Derived from the value of a unit of cost, the noise could look
+// larger than everything that the series does, so it is limited.
 static double sigma_of(const struct segmentation *s)
 {
     double mean = 0, squares = 0;
@@ -782,8 +792,8 @@ static double sigma_of(const struct segmentation *s)
     return s->scale * fmin(sqrt(s->variance), all);
 }
 
-// What the segmentation did not believe, or did not know where to look for: where one side is much
-// louder, no noise fits both.
+// Reports clear steps that the segmentation rejected, or could not find because one side is much
+// louder and no single noise fits both.
 static void report_clear(struct changepoints *out, const struct segmentation *s,
                          const double *values, size_t n, double confidence)
 {
@@ -799,7 +809,7 @@ static void report_clear(struct changepoints *out, const struct segmentation *s,
     out->count = 1;
 }
 
-// Values without noise: each run of equal ones is a level.
+// Reports values without noise: each run of equal values is a level.
 static bool report_runs(struct changepoints *out, const struct segmentation *s)
 {
     size_t *starts = xcalloc(s->n / 5 + 1, sizeof(*starts));
@@ -827,7 +837,7 @@ static void judge(struct changepoints *out, struct segmentation *s, const double
                                step_cost(s, memory_share(s, clean) * doubt_of(s)));
     if (s->n <= FEW)
         s->count = revisit_drop(s->y, s->n, s->segments, s->count);
-    // Pruning leaves means, which strays and second modes pull away from where most values lie.
+    // Pruning leaves means, which strays and second modes pull away from most of the values.
     for (size_t j = 0; j < s->count; j++)
         segmentation_level(s, j);
     out->drift = drifts(s, clean);
@@ -840,7 +850,7 @@ static void judge(struct changepoints *out, struct segmentation *s, const double
     change_set_all(out, values, n, 0, confidence);
 }
 
-// As changepoints_find(), by the n values alone; `options` is not NULL.
+// Does what changepoints_find() does, from the n values alone; `options` is not NULL.
 static void changepoints_look(struct changepoints *out, const double *values, size_t n,
                               const struct changepoint_options *o)
 {
@@ -911,8 +921,7 @@ static void insert(struct changepoints *now, const struct change *old)
     now->changes[at] = *old;
 }
 
-// Puts what an earlier look at `n` values was sure of where it belongs, if the newest does not have
-// it.
+// Adds what an earlier look at `n` values was sure of, if the newest look does not have it.
 static void keep(struct changepoints *now, const struct change *earlier, size_t count, size_t n)
 {
     for (size_t i = 0; i < count; i++) {
@@ -956,14 +965,14 @@ static struct change_side side_of(const double *values, size_t first, size_t end
     return s;
 }
 
-// A side's own scatter, which few values say little of.
+// A side's own scatter, about which a few values tell little.
 static double own_variance(struct change_side s, double scatter)
 {
     return (s.squares + PRIOR_VALUES * scatter) / (s.count - 1 + PRIOR_VALUES);
 }
 
-// By how many standard errors the level is moved in the direction that was reported, of at most
-// `reach` values on either side; too few say nothing against it.
+// By how many standard errors the level moved in the reported direction, from at most `reach`
+// values on either side; too few values do not speak against the change.
 static double errors_within(const double *values, struct values_beside beside,
                             const struct change *c, size_t reach, double inflation)
 {
@@ -991,7 +1000,7 @@ static double errors_of(const struct change *c, const struct changepoints *now,
                 errors_within(values, beside, c, LOOK_BESIDE, 1));
 }
 
-// Drops what is borne out least until the rest is borne out.
+// Drops the changes that the values support least, until they support the rest.
 static void drop_refuted(struct changepoints *kept, const struct changepoints *now,
                          const double *values, size_t n)
 {
@@ -1016,8 +1025,8 @@ static void drop_refuted(struct changepoints *kept, const struct changepoints *n
 // likelihood ratio with memory, of values that neither stray there nor walk. However few or many
 // stand on either side of it, the rule is the same.
 
-// The finite values since the last change, from the first of them and by the furthest from it, so
-// that their unit cannot exceed what numbers hold; with the sums of the first i of them and of
+// The finite values since the last change, relative to the first of them and in units of the
+// largest distance, so that numbers cannot overflow; with the sums of the first i values and of
 // their squares.
 struct latest {
     double *y, *sum, *square, centre, scale;
@@ -1056,8 +1065,8 @@ static struct change_side side_between(const struct latest *l, size_t first, siz
         sum / count, fmax(0, l->square[end] - l->square[first] - sum * sum / count), count};
 }
 
-// A value's variance by the values directly before `at`, by their mean distance from their median,
-// which a single stray moves little.
+// The variance of a value, from the values directly before `at`: their mean distance from their
+// median, which a single stray changes little.
 static double scatter_before(const struct latest *l, size_t at)
 {
     const size_t count = at < DIRECTLY ? at : DIRECTLY;
@@ -1067,22 +1076,22 @@ static double scatter_before(const struct latest *l, size_t at)
     const double median = robust_median(work, count);
     for (size_t i = 0; i < count; i++)
         away += fabs(y[i] - median) / (double)count;
-    return away * away * M_PI / 2; // of normal values
+    return away * away * M_PI / 2; // for normal values
 }
 
-// By how much more one side scatters than all values do, beyond what chance makes of one noise.
-// What scatters more has not moved: where the newest values, or those just before them, are louder
-// than the past, they must stand out of that.
+// How many times more one side scatters than all values do, beyond what chance does to a single
+// noise. Scatter is no movement: if the newest values, or those just before them, are louder than
+// the past, a step must be larger than that scatter.
 static double louder(const struct latest *l, size_t at, struct change_side a, struct change_side b)
 {
     const double all = (a.squares + b.squares) / (double)l->n;
     const double scatter = fmax(all, scatter_before(l, at));
     const double own = own_variance(a, scatter) / a.count + own_variance(b, scatter) / b.count;
     const double most = fmax(scatter, own / (1 / a.count + 1 / b.count));
-    return fmax(1, most / all / by_chance); // of equal values NaN, which is 1
+    return fmax(1, most / all / by_chance); // NaN if all values are equal, which gives 1
 }
 
-// Nats for a step at `at` in noise without memory, to choose by.
+// The nats for a step at `at` in noise without memory, used to choose `at`.
 static double nats(const struct latest *l, size_t at, struct change_side a, struct change_side b)
 {
     const double n = (double)l->n, gap = b.mean - a.mean, count = a.count * b.count / n;
@@ -1091,8 +1100,8 @@ static double nats(const struct latest *l, size_t at, struct change_side a, stru
     return ((n - 1) * gain - log(count)) / 2;
 }
 
-// Whether the values before stray to where the newest are as often as would explain them: then
-// they are a visit.
+// Whether earlier values strayed to the level of the newest ones so often that this explains them;
+// then they are a short visit.
 static bool strays_there(const struct latest *l, size_t at, struct change_side a,
                          struct change_side b)
 {
@@ -1115,7 +1124,7 @@ static double nats_of_step(const struct latest *l, size_t at)
            fmax(walk, memory_step(l->y, l->n, 0, 1));
 }
 
-// A step since the last change that nothing has reported.
+// Adds a step since the last change that nothing else has reported.
 static void add_newest(struct changepoints *now, const double *values, size_t n, double confidence)
 {
     struct latest l = latest_of(values, n, now);
@@ -1148,8 +1157,8 @@ static void add_newest(struct changepoints *now, const double *values, size_t n,
     free(l.where);
 }
 
-// Behind a loud start a step may be clear that is nothing beside it: what came since the noise
-// became calm is looked at alone, too. Returns where that begins, 0: nowhere.
+// After a loud start a step may be clear that is nothing beside the loud values. So the values
+// since the noise became calm are also examined alone. Returns where they begin, 0: nowhere.
 static size_t add_calm(struct changepoints *now, const double *values, size_t n,
                        const struct changepoint_options *o)
 {
@@ -1167,7 +1176,7 @@ static size_t add_calm(struct changepoints *now, const double *values, size_t n,
     return calm;
 }
 
-// Adds what was reported and is not found, as far as the values bear it out.
+// Adds reported changes that were not found now, if the values support them.
 static void add_reported(struct changepoints *out, const double *values, size_t n,
                          const struct change *earlier, size_t count)
 {
@@ -1182,8 +1191,8 @@ static void add_reported(struct changepoints *out, const double *values, size_t 
     changepoints_free(&kept);
 }
 
-// Looks at the series as it was when it was shorter, length by length, and keeps the changes that
-// those looks were sure of.
+// Looks at the series at each of its earlier lengths, and keeps the changes that those looks were
+// sure of.
 static void look_back(struct changepoints *kept, size_t *at, const double *values, size_t n,
                       const struct changepoint_options *o)
 {
@@ -1197,13 +1206,13 @@ static void look_back(struct changepoints *kept, size_t *at, const double *value
     }
 }
 
-// What was found of the series when it had `n` values.
+// What was found when the series had `n` values.
 struct earlier {
     const struct change *changes;
     size_t count, n;
 };
 
-// Of `seen` stays what is sure enough, of `reported` what the values bear out.
+// Keeps what is sure enough of `seen`, and what the values support of `reported`.
 static void find(struct changepoints *out, const double *values, size_t n,
                  const struct changepoint_options *o, struct earlier seen, struct earlier reported)
 {
@@ -1215,11 +1224,11 @@ static void find(struct changepoints *out, const double *values, size_t n,
     change_set_all(out, values, n, calm, o->confidence);
 }
 
-// What a pattern leaves of the values. The caller frees.
+// The values without their pattern. The caller frees.
 static double *without_pattern(struct pattern *pattern, const double *values, size_t n)
 {
     double *rest = xcalloc(n + 1, sizeof(*rest));
-    for (size_t i = 0; i < n; i++) // a series of none has no values to point at
+    for (size_t i = 0; i < n; i++) // a series without values has no array
         rest[i] = values[i];
     *pattern = pattern_take_off(rest, n);
     return rest;

@@ -39,25 +39,26 @@
 enum {
     LEAST_SIDE = 3,
     LEAST_OTHER = 5,
-    OWN_NOISE = 25, // values that show a noise of their own
+    OWN_NOISE = 25, // number of values that show a noise of their own
     RUN = 5,
-    RANKED = 500, // values; more have strays among the residuals of a segmentation
+    RANKED = 500, // number of values; with more, strays show among the residuals of a segmentation
 };
 static const double apart = 10, apart_more = 0.35, sorted_by_chance = 20;
 static const double errors = 6, most_memory = 0.5;
 static const double rank_errors = 4.2;
 static const double few_apart = 6, few_between = 4, least_ratio = 1.1, least_step = 4.5;
 enum { FEW_SIDE = 4 };
-static const double step_share = 0.95; // of the squares that a line leaves: else it creeps
+static const double step_share = 0.95; // of the squares that a line leaves; otherwise the series
+                                       // creeps
 
 struct step_side {
-    double mean, squares; // about it
+    double mean, squares; // squares: about the mean
     size_t count;
 };
 
-// Sums from the left, so that a split's sides take no time. `y` is moved to `centre` first.
+// Sums from the left, so that both sides of a split cost no time. `y` is shifted to `centre` first.
 struct step_sums {
-    double *sum, *square, *low, *high; // of the first i values
+    double *sum, *square, *low, *high; // over the first i values
     const double *y;
     double centre;
     size_t n;
@@ -106,8 +107,8 @@ static bool wide_apart(const struct step_sums *s, size_t at, double low, double 
            fabs(b.mean - a.mean) > times * sigma && between > times / 2 * sigma;
 }
 
-// The split between sides that do not overlap and stand as far apart as asked; 0: there is none.
-// `low` and `high` are of what lies right of the split.
+// Finds the split between sides that do not overlap and are as far apart as required; 0: there is
+// none. `low` and `high` belong to the values right of the split.
 static size_t split_apart(const struct step_sums *s,
                           bool (*apart_enough)(const struct step_sums *s, size_t at, double low,
                                                double high))
@@ -122,7 +123,7 @@ static size_t split_apart(const struct step_sums *s,
     return 0;
 }
 
-// Squares of the differences of neighbours within [first, end).
+// The sum of the squared differences of neighbours within [first, end).
 static double neighbours(const double *y, size_t first, size_t end)
 {
     double squares = 0;
@@ -156,7 +157,7 @@ static double growth(const struct step_sums *s, size_t first, size_t end)
     return memory > most_memory ? 0 : noise_inflation(fmin(most, 0.9));
 }
 
-// Squares about the line of least squares.
+// The squares about the least-squares line.
 static double about_line(const struct step_sums *s)
 {
     const double n = (double)s->n, middle = (n - 1) / 2;
@@ -200,8 +201,8 @@ static int by_value(const void *left, const void *right)
                           &((const struct step_place *)right)->value);
 }
 
-// The values' ranks, from 1; equal ones share the mean of theirs. Returns what ties leave of the
-// variance of a rank sum.
+// Computes the values' ranks, from 1; equal values share the mean of their ranks. Returns the
+// factor by which ties reduce the variance of a rank sum.
 static double rank_all(double *ranks, const double *y, size_t n)
 {
     struct step_place *places = xcalloc(n, sizeof(*places));
@@ -221,7 +222,7 @@ static double rank_all(double *ranks, const double *y, size_t n)
     return 1 - tied / ((double)n * ((double)n * (double)n - 1));
 }
 
-// The split whose rank sum stands out most; 0 if none does.
+// Finds the split with the most unusual rank sum; 0 if none is unusual.
 static size_t by_rank(const double *y, size_t n)
 {
     double *ranks = xcalloc(n, sizeof(*ranks)), sum = 0, most = 0;
@@ -240,7 +241,8 @@ static size_t by_rank(const double *y, size_t n)
 }
 
 struct middle {
-    double median, scatter; // SD of a normal sample of the same median absolute deviation
+    double median, scatter; // scatter: standard deviation of a normal sample with the same median
+                            // absolute deviation
 };
 
 static struct middle middle_of(const double *y, size_t n)
@@ -254,8 +256,8 @@ static struct middle middle_of(const double *y, size_t n)
     return m;
 }
 
-// Whether values keep to one side of their median for longer than chance lets them: by one standard
-// deviation of the neighbours that agree.
+// Whether values stay on one side of their median for longer than chance allows: by one standard
+// deviation of the number of neighbours that agree.
 static bool lingers(const double *y, size_t n, double median_before, double median_after, size_t at)
 {
     double agree = 0, pairs = 0;
@@ -289,7 +291,7 @@ static bool ranked(struct change *out, const double *y, size_t n)
     return true;
 }
 
-// Of the means of both sides.
+// Describes a step by the means of both sides.
 static void describe(struct change *out, const struct step_sums *s, size_t at)
 {
     const struct step_side a = side_of(s, 0, at), b = side_of(s, at, s->n);

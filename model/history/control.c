@@ -14,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 16 };          // values; a change of x spoils the block that it lies in alone
+enum {
+    BLOCK = 16
+};                            // in values; a change of x then only spoils the block that contains
+                              // it
 static const double clip = 3; // standard deviations
 
 void control_levels(double *levels, double *control, size_t count)
@@ -39,7 +42,8 @@ void control_levels(double *levels, double *control, size_t count)
     free(work);
 }
 
-// Both less their medians, block by block, where both are there; returns how many.
+// Subtracts their medians from both, block by block, where both exist; returns the number of
+// values.
 static size_t centre(double *y, double *u, const double *x, const double *s, size_t count)
 {
     size_t used = 0;

@@ -17,7 +17,7 @@
 
 // ---- a sick device ----
 //
-// Medians over the controls of how far their last two points lie from what was before.
+// Medians over the controls of the distance between their last two points and the earlier level.
 
 enum { CONTROLS_MOST = 64, JUDGED = 2 };
 
@@ -73,7 +73,9 @@ static bool is_on_both(const struct device_work *w, size_t series)
     return w->series[series].count[0] && w->series[series].count[1];
 }
 
-// Two sides of P(|T| > t), Student's, by bisection.
+// The t with P(
+// T
+//  > t) = outside for Student's distribution, found by bisection.
 static double t_quantile(double degrees, double outside)
 {
     double low = 0, high = 1e4;

@@ -34,7 +34,7 @@ static double t_quantile(double p, double freedom)
 struct level {
     double mean;
     size_t count;
-    double squares, freedom; // pooled over stretches of one code
+    double squares, freedom; // pooled over stretches of the same code
 };
 
 static void close_stretch(struct level *level, double sum, double sum_squares, size_t count)

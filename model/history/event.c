@@ -15,7 +15,7 @@
 //
 // Online false discovery rate by e-values: one comparison per test.
 
-// 1 / sum of 1 / (n log(n)^2) over n = 2, 3, ..., which is 2.10974
+// 1 / sum of 1 / (n log(n)^2) over n = 2, 3, ...; the sum is 2.10974.
 static const double share = 0.474;
 
 bool discovery_test(struct discoveries *d, double log_evidence)
@@ -30,8 +30,9 @@ bool discovery_test(struct discoveries *d, double log_evidence)
 
 // ---- attribution ----
 //
-// What series that changed together have in common: one kernel, one class, one device or one model.
-// It is asked after changes are found and finds none.
+// What the series that changed together have in common: a kernel, a class, a device or a model. It
+// uses
+// changes that were found before.
 
 static const char *const pattern_names[ATTRIBUTIONS] = {
     [ATTRIBUTION_NONE] = "none",
@@ -57,7 +58,7 @@ const char *attribution_name(enum attribution attribution)
 
 struct moved_tally {
     size_t count, slower, faster;
-    size_t old_slower, old_faster; // of them by code that is not new, or not known
+    size_t old_slower, old_faster; // those whose code is not new, or not known
 };
 
 static void tally_add(struct moved_tally *tally, const struct attribution_series *s)
@@ -82,7 +83,8 @@ static bool together(const struct moved_tally *tally, double size)
     return old > 0 && same >= FEWEST && (double)same >= most * (double)tally->count;
 }
 
-// How the series moved that share something with one series: its device, what bounds it, its model.
+// How other series moved that share something with one series: its device, what bounds it, or its
+// model.
 struct company {
     struct moved_tally device, class, others, model;
 };
@@ -157,7 +159,7 @@ bool event_is_open(enum event_state state)
     return state == EVENT_NEW || state == EVENT_CONFIRMED;
 }
 
-// ---- what may have one cause ----
+// ---- which changes may have one cause ----
 
 static enum attribution cause_of(const struct event_change *c)
 {
@@ -178,8 +180,8 @@ struct event_group {
     struct event event;
     const struct event_change **members;
     size_t count, room;
-    size_t at;   // most likely commit of the first member, the one known best
-    size_t next; // group that begins with the same commit: index + 1
+    size_t at;   // the likeliest commit of the first member, which is known best
+    size_t next; // index + 1 of the group that begins with the same commit
 };
 
 static bool has_series(const struct event_group *g, size_t series)
@@ -226,7 +228,7 @@ static int compare_size(size_t a, size_t b)
     return (a > b) - (a < b);
 }
 
-// The same whatever the order they came in.
+// Gives the same order whatever order the changes came in.
 static int narrowest_first(const void *left, const void *right)
 {
     const struct event_change *a = *(const struct event_change *const *)left;
@@ -270,14 +272,14 @@ static int newest_first(const void *left, const void *right)
 
 struct suspect {
     size_t at;
-    double evidence; // of the changes that most likely began here
+    double evidence; // of the changes that most likely began at this commit
 };
 
 static int most_likely_first(const void *left, const void *right)
 {
     const struct suspect *a = left, *b = right;
     const int evidence = compare(b->evidence, a->evidence);
-    return evidence ? evidence : compare_size(b->at, a->at); // of equals the newer
+    return evidence ? evidence : compare_size(b->at, a->at); // among equals the newer one first
 }
 
 static void rank(struct event *e, struct arena *arena)
@@ -317,10 +319,11 @@ static void finish(struct event_group *g, struct arena *arena)
 struct event_groups {
     struct event_group *groups;
     size_t count, room;
-    size_t *begins; // of each commit: the newest group whose first member begins with it, index + 1
+    size_t *begins; // for each commit, index + 1 of the newest group whose first member begins with
+                    // it
 };
 
-// The nearest, of equals the first.
+// Whether a group is nearer; among equals the first one is taken.
 static bool is_nearer(const struct event_group *a, const struct event_group *b,
                       const struct event_change *c)
 {

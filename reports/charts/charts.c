@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Figures over many series (the rows of a forest plot, sorted curves), of one series (its samples,
-// pairs and prediction), run by run, and of a model (its S-curve, its pipeline).
+// Figures over many series (the rows of a forest plot, sorted curves), figures of one series (its
+// samples, pairs and prediction), figures run by run, and figures of a model (its S-curve, its
+// pipeline).
 #include "reports/charts/charts.h"
 
 #include "model/gate/gate.h"
@@ -24,16 +25,16 @@ static double scale_at(const struct scale *s, double value)
     return s->from + (s->to - s->from) * share;
 }
 
-// NaN is outside.
+// Whether a value is inside; NaN is not.
 static bool scale_covers(const struct scale *s, double value)
 {
     return value >= s->low && value <= s->high;
 }
 
-// Makes [low, high] a little wider than the values it was given, never empty.
+// Makes [low, high] a little wider than the values that it covers, and never empty.
 static void scale_pad(struct scale *s, double share)
 {
-    if (!(s->high > s->low)) { // one value, or none at all
+    if (!(s->high > s->low)) { // there is one value, or none
         double middle = isfinite(s->low) ? s->low : 0;
         double half = middle != 0 ? fabs(middle) * 0.01 : 0.01;
         s->low = middle - half;
@@ -46,7 +47,7 @@ static void scale_pad(struct scale *s, double share)
 
 enum { TICKS = 12 };
 
-// Round tick values inside [low, high], at most `most` of them; returns how many.
+// Computes round tick values inside [low, high], at most `most`, and returns their number.
 static size_t svg_ticks(double out[TICKS], double low, double high, size_t most)
 {
     static const double steps[] = {1, 2, 5, 10};
@@ -79,7 +80,7 @@ static void svg_line(struct markup *m, const char *class, double x1, double y1, 
     svg_path(m, class, data);
 }
 
-// anchor: "start", "middle" or "end".
+// `anchor` is "start", "middle" or "end".
 static void svg_text(struct markup *m, const char *class, double x, double y, const char *anchor,
                      const char *text)
 {
@@ -92,8 +93,8 @@ static void svg_text(struct markup *m, const char *class, double x, double y, co
     markup_end(m);
 }
 
-// Writes the style rules of charts into a figure of its own, with a value in place of each
-// var(--name): the one that the file gives first.
+// Writes the style rules of charts into a figure that is its own file. Each var(--name) is replaced
+// by the first value that page.css gives to it.
 static void write_style(struct markup *m)
 {
     const char *all = (const char *)chart_css, *at = strstr(all, "/* Charts */"), *var;
@@ -108,7 +109,7 @@ static void write_style(struct markup *m)
             value += strlen(name) + 1;
             buffer_add(&style, value, strcspn(value, ";"));
         } else {
-            buffer_add(&style, var, (size_t)(end + 1 - var)); // set by a rule of page.css
+            buffer_add(&style, var, (size_t)(end + 1 - var)); // a rule of page.css sets it
         }
         at = end + 1;
     }
@@ -119,13 +120,13 @@ static void write_style(struct markup *m)
     buffer_free(&style);
 }
 
-// `label` is what a screen reader says instead of the picture, and the title of a figure that is a
-// document of its own.
+// Begins a figure. `label` is what a screen reader says in place of the picture, and the title of a
+// figure that is a document of its own.
 static void svg_begin(struct markup *m, const char *class, double width, double height,
                       const char *label)
 {
     const bool alone = markup_is_xml(m);
-    const double title = alone ? 28 : 0; // room above
+    const double title = alone ? 28 : 0; // room above the figure
     markup_open(m, "svg", alone ? NULL : class);
     if (alone)
         markup_attr(m, "xmlns", "http://www.w3.org/2000/svg");
@@ -160,7 +161,8 @@ static void svg_rect(struct markup *m, const char *class, double x, double y, do
     markup_end(m);
 }
 
-// A site has millions of these, and "%.1f" takes longer than all else about them.
+// Writes a number with one decimal. A site has millions of them, and "%.1f" takes longer than all
+// other work on them.
 static size_t put_tenth(char *out, double value)
 {
     char figures[24];
@@ -179,7 +181,7 @@ static size_t put_tenth(char *out, double value)
     return used;
 }
 
-// Adds a step of a path, "L12.3 45.6", to what svg_path() draws.
+// Appends a step such as "L12.3 45.6" to the path that svg_path() will draw.
 static void svg_step(struct buffer *path, char command, double x, double y)
 {
     char text[48];
@@ -221,7 +223,7 @@ static void svg_marker(struct markup *m, const char *class, enum svg_shape shape
     svg_path(m, class, d);
 }
 
-// The figure at a tick, with the fewest digits that keep neighbouring ticks apart.
+// Writes a tick's figure with the fewest digits that tell neighbouring ticks apart.
 static void tick_label(char out[48], double value, double step, const char *unit)
 {
     int decimals = step >= 1 || !(step > 0) ? 0 : (int)ceil(-log10(step) - 1e-9);
@@ -229,8 +231,8 @@ static void tick_label(char out[48], double value, double step, const char *unit
     snprintf(out, 48, "%s%.*f%s", sign, decimals < 9 ? decimals : 9, fabs(value), unit);
 }
 
-// Horizontal axis at `y` with ticks, grid lines up to `top`, and their figures below. `unit` is put
-// behind the last figure only. `factor` multiplies the figures that are shown.
+// Draws a horizontal axis at `y`, with ticks, grid lines up to `top`, and figures below. `unit`
+// stands behind the last figure only. `factor` multiplies the figures that are shown.
 static void svg_axis(struct markup *m, const struct scale *x, double y, double top, double factor,
                      const char *unit)
 {
@@ -248,7 +250,8 @@ static void svg_axis(struct markup *m, const struct scale *x, double y, double t
     svg_line(m, "axis", x->from, y, x->to, y);
 }
 
-// Vertical axis at `x` with ticks and grid lines up to `right`; the rest as of svg_axis().
+// Draws a vertical axis at `x`, with ticks and grid lines up to `right`; the rest is as in
+// svg_axis().
 static void svg_axis_left(struct markup *m, const struct scale *y, double x, double right,
                           double factor, const char *unit)
 {
@@ -344,8 +347,8 @@ struct scale chart_change_scale(const struct view *views, size_t count, double f
     return x;
 }
 
-// Where a bound of an interval is drawn. A bound beyond the edge becomes an arrow head at the
-// edge.
+// Computes where an end of an interval is drawn. An end beyond the edge becomes an arrow head at
+// the edge.
 static double clamp_bound(struct markup *m, const char *class, const struct scale *x, double value,
                           double y)
 {
@@ -409,7 +412,7 @@ static int by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-// Moves the points that have a value to the front, sorted; returns how many.
+// Moves the points that have a value to the front and sorts them; returns their number.
 static size_t sort_points(struct curve_point *points, size_t count)
 {
     size_t used = 0;
@@ -481,7 +484,8 @@ static void ratio_grid(struct markup *m, const struct scale *y)
     char label[32];
     for (size_t i = 0; i < ARRAY_COUNT(ratios); i++) {
         double at = scale_at(y, log(ratios[i]));
-        bool crowded = fabs(at - last) < 14 || fabs(at - scale_at(y, 0)) < 14; // 1 always stays
+        // The tick at 1 always stays.
+        bool crowded = fabs(at - last) < 14 || fabs(at - scale_at(y, 0)) < 14;
         if (!scale_covers(y, log(ratios[i])) || (crowded && ratios[i] != 1))
             continue;
         last = at;
@@ -494,7 +498,8 @@ static void ratio_grid(struct markup *m, const struct scale *y)
 
 struct ratio_curve {
     const char *label, *what;
-    bool is_line; // one line and not a dot each: a model's rows may be many thousands
+    bool is_line; // one line in place of a dot for each row, because a model may have thousands of
+                  // rows
 };
 
 // Draws ratios on a logarithmic axis, where twice and half are equally far from 1.
@@ -596,7 +601,7 @@ static bool counts(const struct sample *s)
     return !s->excluded && s->time_ns > 0 && isfinite(s->time_ns);
 }
 
-// The times of the samples that are not excluded, sorted; the caller frees.
+// Returns the sorted times of the samples that are not excluded; the caller frees.
 static double *sorted_times(const struct measurement *m, size_t *used)
 {
     double *times = xcalloc(m->count ? m->count : 1, sizeof(*times));
@@ -609,7 +614,8 @@ static double *sorted_times(const struct measurement *m, size_t *used)
     return times;
 }
 
-// Dots over time, spread over the row by a fixed pattern so that equal times stay visible.
+// Draws dots over time. A fixed pattern spreads them over the row, so that equal times stay
+// visible.
 static void draw_strip(struct markup *m, const char *class, const struct measurement *s,
                        const struct scale *x, double y)
 {
@@ -625,7 +631,7 @@ static void draw_strip(struct markup *m, const char *class, const struct measure
     buffer_free(&d);
 }
 
-// Times beyond the scale are not drawn; the curve then ends short of the top, as it should.
+// Draws a cumulative curve. Times beyond the scale are not drawn, so the curve ends below the top.
 static void draw_cumulative(struct markup *m, const char *class, const double *times, size_t count,
                             const struct scale *x, const struct scale *y)
 {
@@ -638,8 +644,8 @@ static void draw_cumulative(struct markup *m, const char *class, const double *t
     buffer_free(&d);
 }
 
-// The axis of both sides' times. It ends where 98 % of them do, so that a stall 30 % long does
-// not squeeze the rest.
+// The axis for the times of both sides. It ends where 98 % of them do, so that one stall does not
+// squeeze all other times together.
 static struct scale time_scale(const double *base, size_t base_count, const double *head,
                                size_t head_count)
 {
@@ -768,8 +774,8 @@ static void draw_part(struct markup *m, const char *class, const char *name, dou
         svg_text(m, "tick", left - 5, y + 13, "end", time);
 }
 
-// Draws the parts of a prediction. Parts that do not add up to the total, such as a roofline's
-// two times, which overlap, all start at zero.
+// Draws the parts of a prediction. If they do not add up to the total, as a roofline's two times,
+// which overlap, all of them start at zero.
 void chart_parts(struct markup *m, const struct prediction *p, double measured_ns)
 {
     double row = 20, height = ((double)p->part_count + 2) * row + 30, factor = 1;
@@ -812,7 +818,7 @@ void chart_spark(struct markup *m, const double *values, size_t count, double sp
     y.low = fmin(y.low, middle * (1 - span / 2));
     y.high = fmax(y.high, middle * (1 + span / 2));
     if (!(y.high > y.low))
-        y.high = y.low + 1; // of zeroes alone
+        y.high = y.low + 1; // all values are zero
     for (size_t i = 0; i < count; i++) {
         if (values[i] >= 0 && isfinite(values[i]))
             buffer_printf(&path, "%c%.0f %.1f", path.length ? 'L' : 'M', scale_at(&x, (double)i),
@@ -869,7 +875,7 @@ void chart_trend(struct markup *m, const struct chart_trend_axis *axis, const do
 
 enum { LANES = 24 };
 
-// Lanes in order of appearance; what comes after the 24th is left out.
+// Lists lanes in the order of appearance; those after the 24th are left out.
 static size_t lanes_of(const struct chart_span *spans, size_t count, const char *lanes[LANES])
 {
     size_t used = 0;
@@ -883,7 +889,7 @@ static size_t lanes_of(const struct chart_span *spans, size_t count, const char 
     return used;
 }
 
-// Draws a span as a box, which says its text beside the pointer.
+// Draws a span as a box that shows its text beside the pointer.
 static void draw_span(struct markup *m, const struct chart_span *s, bool even,
                       const struct scale *x, double y, double height)
 {
@@ -1006,8 +1012,8 @@ void chart_lines_add(struct markup *m, const struct chart_lines *lines, const ch
 
 // ==== the chart of one series over commits ====
 //
-// The levels of its codes as a stair, and below them the times of its runs. What changed is given,
-// not found, here.
+// Draws the levels of a series' codes as a stair, and below them the times of its runs. The caller
+// gives the changes; none are looked for here.
 
 enum { TIMES_DOTS = 60, TIMES_LETTER = 7 };
 
@@ -1025,7 +1031,7 @@ static bool is_time(double time_ns)
     return time_ns > 0 && isfinite(time_ns);
 }
 
-// The places of the smallest and the largest value of [from, to), in their order in time.
+// Finds the indices of the smallest and the largest value of [from, to), in the order of time.
 static size_t extremes(const struct history *h, size_t from, size_t to, size_t *out)
 {
     size_t low = to, high = to;
@@ -1045,8 +1051,8 @@ static size_t extremes(const struct history *h, size_t from, size_t to, size_t *
     return out[0] == out[1] ? 1 : 2;
 }
 
-// Chooses the points that a chart shows: the smallest and the largest of each stretch. The
-// newest point is a stretch of its own, because people look for it.
+// Chooses the points that a chart shows: the smallest and the largest of each stretch. The newest
+// point forms a stretch of its own, because people look for it.
 size_t *series_thin(const struct history *h, size_t most, size_t *count)
 {
     size_t *list = xcalloc((h->count < most ? h->count : most) + 3, sizeof(*list));
@@ -1067,7 +1073,7 @@ struct chart_drawing {
     const struct series_chart *chart;
     const size_t *shown;
     size_t count;
-    double factor; // nanoseconds to the unit of the axis
+    double factor; // converts nanoseconds to the unit of the axis
     const char *unit;
 };
 
@@ -1141,8 +1147,8 @@ static void draw_line(struct markup *m, const struct chart_drawing *d, bool pred
     buffer_free(&path);
 }
 
-// Draws dots at the points of a short line, for few points are seen badly, and one point makes
-// neither a line nor an area.
+// Draws dots at the points of a short line. Few points are hard to see, and one point makes neither
+// a line nor an area.
 static void draw_dots(struct markup *m, const struct chart_drawing *d, const struct scale *x,
                       const struct scale *y)
 {
@@ -1185,7 +1191,7 @@ size_t series_place(const struct series_chart *c, const char *commit, int64_t ti
     return place_of(c, before);
 }
 
-// Draws the marks of one kind as one path. Of marks on the same pixel only the first is drawn,
+// Draws the marks of one kind as one path. Only the first of several marks on one pixel is drawn,
 // because there may be hundreds.
 static void draw_marks(struct markup *m, const struct series_chart *c, enum chart_mark_kind kind,
                        const struct scale *x, double top, double bottom)
@@ -1209,7 +1215,7 @@ static void draw_marks(struct markup *m, const struct series_chart *c, enum char
 static void series_marks(struct markup *m, const struct series_chart *c, const struct scale *x,
                          double top, double bottom, bool texts)
 {
-    double open = x->from; // where the next text may begin: the closest ones stay without
+    double open = x->from; // where the next text may begin; a mark close to the last text gets none
     for (size_t kind = 0; kind < ARRAY_COUNT(mark_kinds); kind++)
         draw_marks(m, c, (enum chart_mark_kind)kind, x, top, bottom);
     for (size_t i = 0; texts && i < c->mark_count; i++) {
@@ -1256,8 +1262,9 @@ static void draw(struct markup *m, const struct chart_drawing *d)
 
 // ---- levels -------------------------------------------------------------------------------------
 
-// The levels of a series' codes over commits: a stair with its intervals. Levels that nothing links
-// are not joined. Of many the extremes of each stretch are drawn.
+// Draws the levels of a series' codes over commits, as a stair with their intervals. Levels that no
+// link connects are not joined. If there are many levels, only the extremes of each stretch are
+// drawn.
 
 enum { LEVEL_HEIGHT = 170, LEVEL_TOP = 12, LEVEL_BOTTOM = 160, LEAST = 1000, DATES = 24 };
 
@@ -1273,7 +1280,7 @@ static struct scale level_scale(const struct series_chart *c)
         y.low = fmin(y.low, percent(c->levels[i].level.low));
         y.high = fmax(y.high, percent(c->levels[i].level.high));
     }
-    // At least a tenth of a percent, so that nothing does not look like something.
+    // The range is at least a tenth of a percent, so that a tiny change does not look large.
     const double least = fmax(1.0 / LEAST - (y.high - y.low), 0) / 2;
     y.low -= least;
     y.high += least;
@@ -1308,7 +1315,7 @@ static bool is_joined(const struct stair *s, size_t k)
     return k > 0 && step_of(s, k - 1)->group == step_of(s, k)->group;
 }
 
-// Draws the band of the levels from `first` to before `end`: along its top, and back along its
+// Draws the band of the levels from `first` to before `end`: forwards along its top, back along its
 // bottom.
 static void draw_band(struct buffer *path, const struct stair *s, size_t first, size_t end)
 {
@@ -1343,7 +1350,7 @@ static void draw_stair(struct markup *m, const struct stair *s)
     buffer_free(&line);
 }
 
-// The caller frees.
+// Returns the indices of the levels to draw; the caller frees.
 static size_t *thinned(const struct series_chart *c, size_t *count)
 {
     struct history h = {.points = xcalloc(c->level_count, sizeof(*h.points)),
@@ -1361,7 +1368,8 @@ static void level_chart(struct markup *m, const struct series_chart *c)
     const size_t total = c->total ? c->total : c->history->count;
     const struct scale x = {-0.5, (double)total - 0.5, TIMES_LEFT, TIMES_WIDE - TIMES_RIGHT};
     const struct scale y = level_scale(c);
-    const bool alone = !series_is_timed(c->history); // no chart of times below it has the dates
+    const bool alone = !series_is_timed(c->history); // there is no chart of times below, so this
+                                                     // one gets the dates
     svg_begin(m, "chart wide", TIMES_WIDE, LEVEL_HEIGHT + (alone ? DATES : 0),
               "Level of each code over commits, measured side by side, with its interval");
     svg_axis_left(m, &y, x.from, x.to, 100, " %");
@@ -1376,7 +1384,7 @@ static void level_chart(struct markup *m, const struct series_chart *c)
     svg_end(m);
 }
 
-// ---- the same for page.js -----------------------------------------------------------------------
+// ---- the same data for page.js ------------------------------------------------------------------
 
 static void put_row(struct json *j, const struct chart_drawing *d, size_t i)
 {
@@ -1455,7 +1463,7 @@ void series_chart(struct markup *m, const struct series_chart *chart)
     markup_attr(m, "data-line", chart->line_name);
     markup_attr(m, "role", "group");
     markup_attr(m, "aria-label", "Chart of a series over commits");
-    markup_attr(m, "tabindex", "0"); // on a narrow screen it scrolls
+    markup_attr(m, "tabindex", "0"); // so that the keyboard can scroll it on a narrow screen
     if (!chart->data_name)
         write_data(m, &all);
     if (chart->level_count > 0 && !chart->undrawn)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// annotations.txt: GitHub workflow commands, one line each, to be printed by a job. GitHub shows at
-// most 10 errors and 10 warnings of a step, so the worst come first and the rest is counted.
+// annotations.txt: GitHub workflow commands, one line each, which a job prints. GitHub shows at
+// most
+// 10 errors and 10 warnings of a step. So the worst come first, and the rest is only counted.
 //
 // In a command's message `%`, CR and LF are written %25, %0D, %0A; in a property also `:` and `,`
 // (docs.github.com, "Workflow commands for GitHub Actions"). Cleaned text has no CR and no ESC, and
@@ -14,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A name of the repository itself: relative, without "..", fit to be shown beside a change.
+// Whether a file's name belongs to the repository: it is relative and has no "..", so that GitHub
+// can show the error next to the change.
 static bool is_in_repository(const struct build_error *error)
 {
     const char *at = error->file;
@@ -83,8 +85,8 @@ static void put_annotation(struct buffer *out, const struct view *view, const ch
     buffer_free(&message);
 }
 
-// One at each place that the build's tools named, so that it stands beside the change's own lines;
-// one alone where they named none in the repository.
+// Writes an annotation for each place that the build's tools named, so that it stands next to the
+// changed lines; or a single one if they named no place in the repository.
 static size_t put_unbuilt(struct buffer *out, const struct run *run, enum sample_role role)
 {
     const struct build_failure *f = &run->unbuilt[role];

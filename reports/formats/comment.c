@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// comment.md for one comment on a pull request: changes only, a line a kernel with its worst
-// problem, and the commands that repeat, find or accept them. Short by construction: a bounded
-// number of rows of bounded cells, far below GitHub's 65,536 characters. The whole report is
-// summary.md.
+// comment.md: the text of one comment on a pull request. It has only changes, one line for each
+// kernel with its worst problem, and the commands that repeat, find or accept them. The number of
+// rows and the length of cells are limited, far below GitHub's 65,536 characters. The whole report
+// is summary.md.
 #include "reports/text/clean.h"
 #include "reports/view.h"
 
@@ -13,7 +13,8 @@
 
 enum { KINDS_SHOWN = 2, MIXES_SHOWN = 20, METRICS_SHOWN = 10, NAME_LIMIT = 80, WORDS_LIMIT = 160 };
 
-// Kernels by verdict, the worst first; more than two kinds would be no headline.
+// Writes how many kernels have each verdict, the worst first. Only two kinds are written, to keep
+// the headline short.
 static void put_counts(struct buffer *out, const struct kernel_verdict *lines, size_t count)
 {
     size_t kinds = 0, others = 0;
@@ -52,7 +53,7 @@ static void put_headline(struct buffer *out, const struct run *run,
     }
 }
 
-// The metrics that moved; the worst of them fail the gate.
+// Writes the metrics that moved. The worst of them fails the gate.
 static void put_metrics(struct buffer *out, const struct run *run)
 {
     size_t shown = 0, more = 0;

@@ -9,15 +9,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-// Fields of a verdict that have a column; the others follow behind them.
+// The fields of a verdict that have columns here; the others follow after them.
 static const char *const placed[] = {"kind",  "cause",      "log_ratio",    "lower",
                                      "upper", "confidence", "log_evidence", "margin",
                                      "pairs", "sentence",   "explanation"};
 
-// Fields of a prediction that have a column further to the left.
+// The fields of a prediction whose columns stand further to the left.
 static const char *const predicted[] = {"why", "time_ns", "clock_hz", "bound"};
 
-// Writes the other fields of a verdict or a prediction, or their heads where `thing` is NULL.
+// Writes the other fields of a verdict or a prediction; with `thing` NULL, their heads.
 static void put_further(struct csv_line *line, const struct stored_fields *fields,
                         const char *const *names, size_t count, const void *thing)
 {

@@ -23,14 +23,14 @@ struct html {
     size_t count;
 };
 
-// "▲ slower" in the verdict's colour.
+// Writes a verdict such as "▲ slower" in its colour.
 static void verdict_tag(struct markup *m, const struct view *view)
 {
     enum verdict_kind kind = view->result->verdict.kind;
     page_tag(m, chart_class(view), view_symbol(kind), verdict_kind_name(kind));
 }
 
-// The id of a series' part of the page.
+// Makes the id of a series' part of the page.
 static void anchor_of(char out[32], const struct view *view)
 {
     snprintf(out, 32, "series-%zu", view->index);
@@ -91,8 +91,8 @@ static void write_void(const struct html *html)
     markup_end(html->m);
 }
 
-// Says where there was no sandbox or no limit: a build could then have reached this machine, or
-// filled it.
+// Says where there was no sandbox or no limit, so that a build could have reached this machine, or
+// filled its disk.
 static void write_lacks(const struct html *html)
 {
     char reason[VIEW_TEXT * 4];
@@ -202,10 +202,11 @@ static void write_metrics(const struct html *html)
 
 // ---- what changed -------------------------------------------------------------------------------
 
-// One kernel's series with the same verdict: kernel level comes before shape level.
+// The series of one kernel with the same verdict. Changes of a whole kernel come before those of
+// single shapes.
 struct page_finding {
     const struct view *worst;
-    size_t series, of; // how many of the kernel's series
+    size_t series, of; // of: the number of the kernel's series
 };
 
 static bool same_finding(const struct view *a, const struct view *b)
@@ -215,7 +216,7 @@ static bool same_finding(const struct view *a, const struct view *b)
            strcmp(a->result->kernel, b->result->kernel) == 0;
 }
 
-// Fills at most `most` findings, worst first; returns how many there are in all.
+// Fills in at most `most` findings, worst first; returns how many there are in all.
 static size_t collect(const struct html *html, struct page_finding *findings, size_t most)
 {
     size_t count = 0;
@@ -250,7 +251,8 @@ static void write_since(const struct html *html, const struct view *view)
         markup_element(html->m, "span", "muted", "not this change");
     } else if (since) {
         view_commit(html->m, url, since);
-    } else if (moved && html->run->base.id[0]) { // it began somewhere between
+    } else if (moved && html->run->base.id[0]) { // it began at one of the commits between base and
+                                                 // head
         view_commit(html->m, url, html->run->base.id);
         markup_text(html->m, "..");
         view_commit(html->m, url, html->run->head.id);
@@ -516,8 +518,8 @@ static void percent(struct markup *m, const char *label, double log_ratio)
     number(m, label, log_ratio, text);
 }
 
-// Whether a study found wrong alarms: any alarm of code against itself, and an alarm in the
-// wrong direction where the code differs.
+// Whether a study found wrong alarms: any alarm of a code against itself, or an alarm in the wrong
+// direction if the codes differ.
 static bool wrong(const struct study_result *s)
 {
     return (s->kind != STUDY_SLOWER && s->slower) || (s->kind != STUDY_FASTER && s->faster);
@@ -643,8 +645,8 @@ static void change_cells(struct markup *m, const struct view *view, const struct
     markup_end(m);
 }
 
-// A column is left out when no series has anything for it: comparing builds with identical machine
-// code, say, measures nothing, and then the sentence is what there is to say.
+// The columns of the table. A column is left out when no series has anything for it. For builds
+// with identical machine code, for example, nothing is measured, and only the sentence remains.
 struct columns {
     bool change, base, head, accuracy, bound, clock, why;
 };
@@ -755,7 +757,7 @@ static const char *legend(const struct html *html)
                  "change does not count; an arrow head: goes on beyond.";
 }
 
-// Series that are the same are folded away, but not fewer than this.
+// If fewer series than this are the same, they are not folded away.
 enum { FOLDED_LEAST = 4 };
 static size_t folded(const struct html *html)
 {
@@ -836,7 +838,7 @@ static void write_table(const struct html *html)
     markup_end(m);
 }
 
-// One point per view; the caller frees.
+// Returns one point for each view; the caller frees.
 static struct curve_point *points_of(const struct html *html, bool accuracy)
 {
     struct curve_point *points = xcalloc(html->count ? html->count : 1, sizeof(*points));
@@ -890,7 +892,7 @@ static void write_curves(const struct html *html)
     markup_end(html->m);
 }
 
-// Figures of a series take about 10 KB; beyond this many, series that are the same go without.
+// The figures of a series take about 10 KB. Beyond this number, series that are the same get none.
 enum { DRAWN = 150 };
 
 static void change_facts(struct markup *m, const struct view *view)
@@ -1021,7 +1023,7 @@ static void figure(struct markup *m, const char *class, const char *caption,
     markup_end(m);
 }
 
-// Texts of the marks live in `texts`; the caller frees both.
+// Returns the marks; their texts are in `texts`. The caller frees both.
 static struct chart_mark *marks_of(const struct view *view, char (**texts)[VIEW_TEXT])
 {
     size_t count = view->extra->change_count;
@@ -1146,7 +1148,7 @@ static void section_end(struct markup *m)
     markup_end(m);
 }
 
-// Largest over the series that are known, NaN when none is.
+// The largest value over the series that have one; NaN when none has.
 static double worst_of(const struct html *html, double (*get)(const struct view *))
 {
     double worst = NAN;
@@ -1165,7 +1167,7 @@ static double get_detectable(const struct view *view)
     return view->detectable;
 }
 
-// Writes the facts of a run. A rate is told only where something was counted.
+// Writes the facts of a run. A rate is shown only if something was counted.
 static void record_facts(const struct html *html)
 {
     const struct report_record *records = html->context->records;
@@ -1294,7 +1296,7 @@ static void write_origin(const struct html *html)
     section_end(m);
 }
 
-// Series charts can be zoomed only where there is a history to zoom into.
+// A series' chart is only interactive if it has a history.
 static bool has_history(const struct run *run)
 {
     for (size_t i = 0; i < run->count; i++) {

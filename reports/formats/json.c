@@ -50,7 +50,7 @@ static void put_measurement(struct json *j, const char *name, const struct measu
     json_end(j, '}');
 }
 
-// Writes what other regimes showed of a change.
+// Writes what looks in other regimes showed of a change.
 static void put_beside(struct json *j, const struct result *r)
 {
     struct beside looks[REGIMES];
@@ -89,7 +89,7 @@ static void put_prediction(struct json *j, const struct prediction *p)
     json_end(j, '}');
 }
 
-// Fields that stand here in another form: as a relative change, or with the view's words.
+// The fields that this file has in another form: as a relative change, or in the view's words.
 static const char *const placed[] = {"log_ratio", "lower", "upper", "sentence", "detectable"};
 
 static void put_verdict(struct json *j, const struct view *view)

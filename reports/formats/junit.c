@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-// ---- one series in plain text; its clauses about code come ready from the run ----
+// ---- one series in plain text; the run has its clauses about code ----
 
 static void explain_change(struct buffer *out, const struct view *view)
 {
@@ -82,7 +82,7 @@ static void explain_code(struct buffer *out, const struct view *view)
         buffer_printf(out, "code: changed (%.16s to %.16s)\n", r->base_code, r->head_code);
 }
 
-// Lines of "what: value". The text is not cleaned: the format that takes it does that.
+// Writes lines of "what: value". The caller's format cleans the text.
 static void explain_series(struct buffer *out, const struct view *view, const struct run *run)
 {
     const struct result *r = view->result;
@@ -127,7 +127,7 @@ static double spent_s(const struct measurement *m)
     return isfinite(sum_ns) && sum_ns > 0 ? sum_ns / 1e9 : 0;
 }
 
-// The time of a case. A measurement of another run took this run no time.
+// The time of a case. A measurement that was taken from another run counts as 0 here.
 static double case_time_s(const struct view *view)
 {
     if (view->result->reused)
@@ -156,7 +156,7 @@ static int by_kernel(const void *left, const void *right)
     return order ? order : (a->index > b->index) - (a->index < b->index);
 }
 
-// The schema knows no `skipped` on the root.
+// The schema does not allow `skipped` on the root.
 static void write_tally(struct markup *m, const struct suite_tally *tally, bool is_root)
 {
     markup_attrf(m, "tests", "%zu", tally->tests);
@@ -222,7 +222,8 @@ static void write_outcome(struct markup *m, const struct view *view, const struc
     buffer_free(&message);
 }
 
-// The device is part of the name only where there are several: names are what readers key on.
+// Writes a case. The device is part of its name only if there are several devices, because readers
+// identify a case by its name.
 static void write_case(struct markup *m, const struct view *view, const struct run *run)
 {
     struct buffer body = {0};
@@ -261,13 +262,13 @@ static void write_suite(struct markup *m, const struct view *views, size_t count
     markup_end(m);
 }
 
-// Cases that belong to no series: statements of the run, suite by suite.
+// Cases that belong to no series: statements about the run, sorted by suite.
 struct suite_aside {
     const char *suite, *name;
-    const char *element; // "error", "failure", "skipped"; where it passes "system-out"
-    const char *type;    // of all but the last
+    const char *element; // "error", "failure", "skipped"; "system-out" if the case passes
+    const char *type;    // not used for "system-out"
     struct buffer class, message,
-        body; // untrusted text; class: "" the suite's; body: "" the message
+        body; // untrusted text; class "": the suite's; body "": the message
 };
 
 struct asides {
@@ -367,7 +368,7 @@ static void add_metrics(struct asides *asides, const struct run *run)
     }
 }
 
-// Writes all of an event's text in one line.
+// Writes the whole text of an event in one line.
 static void write_event_text(struct buffer *out, const struct report_event *e)
 {
     buffer_printf(out, "%s: %s; ", event_state_name(e->state), e->sentence);
@@ -409,7 +410,7 @@ static void add_self_test(struct asides *asides, const struct self_test *test)
                   test->series, test->alarms);
 }
 
-// A base that does not build is no fault of this change, so it is skipped, with the reason.
+// A base that does not build is not this change's fault, so the case is skipped, with the reason.
 static void add_unbuilt(struct asides *asides, const struct run *run, enum sample_role role)
 {
     const struct build_failure *f = &run->unbuilt[role];
@@ -435,8 +436,8 @@ static bool has_broken(const struct run *run, const struct view *views)
     return false;
 }
 
-// Gathers the cases of no series. Where there would be no case at all one says so, because an
-// empty file is read as "all is well", or not at all.
+// Collects the cases that belong to no series. If there would be no case at all, one says so,
+// because readers take an empty file for success or ignore it.
 static void find_asides(struct asides *out, const struct run *run, const struct view *views,
                         const struct report_events *events)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// summary.md for a job summary: the verdict, mixes, what changed in a line a kernel, and what to
-// type next; beside it the events that are open; folded away all series (the worst first) and
-// where the figures come from.
+// summary.md for a job summary: the verdict, mixes, what changed in a line for each kernel, what to
+// type
+// next, and the open events. Folded away are all series (the worst first) and the origin of the
+// figures.
 //
 // Untrusted text cannot leave its cell (reports/text/clean.h).
 #include "reports/text/clean.h"
@@ -90,7 +91,7 @@ static void put_verdict(struct buffer *out, const struct run *run)
                   CLEAN_LINE);
     buffer_puts(out, "**\n\n");
     if (run->study_count)
-        return; // it has rows of its own
+        return; // a commit that does not build has rows of its own
     const char *separator = "";
     for (size_t i = 0; i < VERDICT_KINDS; i++) {
         if (!counts[verdict_order[i]])
@@ -102,7 +103,8 @@ static void put_verdict(struct buffer *out, const struct run *run)
     buffer_puts(out, "\n\n");
 }
 
-// The change of a mix's weighted time, its interval, and its margin; "-" for what there is not.
+// Writes the change of a mix's weighted time, its interval, and its margin; "-" for what is
+// missing.
 static void view_mix(char change[VIEW_TEXT], char interval[VIEW_TEXT], char margin[VIEW_TEXT],
                      const struct mix_result *mix)
 {
@@ -144,7 +146,7 @@ static void put_metric(struct buffer *out, const struct metric_result *m)
     buffer_printf(out, " | %s | %s | %s |\n", values[ROLE_BASE], values[ROLE_HEAD], margin);
 }
 
-// Metrics that moved come first. Where there are many, only these are shown.
+// Writes metrics. Those that moved come first; if there are many, only they are shown.
 static void put_metrics(struct buffer *out, const struct run *run)
 {
     size_t shown = 0;
@@ -340,7 +342,7 @@ static void put_changed(struct buffer *out, const struct view *views, size_t cou
     buffer_puts(out, "</details>\n\n");
 }
 
-// Counts the series that run the machine code of the base, which need no row.
+// Writes how many series run the machine code of the base; they need no row.
 static void put_same(struct buffer *out, struct view *views, size_t count)
 {
     size_t measured = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// metrics.csv for spreadsheets and scripts: one row per figure beside time that the policy asks
-// for, RFC 4180, UTF-8; an empty field is "not known". Without one there are the heads alone.
+// metrics.csv for spreadsheets and scripts: one row for each figure beside time that the policy
+// asks for, RFC 4180, UTF-8. An empty field means "not known". Without metrics the file has only
+// the heads.
 #include "model/fields.h"
 #include "reports/report.h"
 #include "reports/text/clean.h"

@@ -2,9 +2,10 @@
 //
 // Decides which pages the site has and which must be made again, and writes them.
 //
-// Pages made from the summaries alone are made every time and written only when their bytes differ.
-// A kernel's page needs all points of its series, and a file of times those of its runs, so each
-// carries a stamp of its inputs; when the file there has the same stamp, nothing is loaded.
+// Pages that need only the summaries are made every time, and written only if their bytes differ. A
+// kernel's page needs all points of its series, and a file of times needs those of its runs. So
+// each
+// carries a stamp of its inputs; if the existing file has the same stamp, nothing is loaded.
 #include "reports/site/site_parts.h"
 
 typedef int write_pages(struct site_target *target, const struct site_map *map, struct error *err);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How good each model is, run by run, so that a model that got worse is caught as a kernel is.
-// accuracy.html carries a stamp of its inputs, for where the figures changed takes long to judge.
+// accuracy.html: how good each model is, run by run, so that a model that got worse is noticed as a
+// kernel is. The page carries a stamp of its inputs, because finding where the figures changed
+// takes long.
 #include "reports/site/site_parts.h"
 
 #include "model/base.h"
@@ -20,7 +21,7 @@ double site_accuracy_value(const struct site_accuracy_point *point,
 
 static const char *const figure_names[SITE_ACCURACY_FIGURES] = {"mape", "bias", "tau", "within"};
 
-// `text` is the figure as shown; NaN shows nothing.
+// Writes a cell; `text` is the figure as shown. NaN leaves the cell empty.
 static void number_cell(struct markup *m, const char *label, double value, const char *text)
 {
     page_cell(m, label, isfinite(value) ? "right nowrap" : "right empty", value, false);
@@ -137,8 +138,8 @@ static bool has_totals(const struct site *site)
     return false;
 }
 
-// Writes the table of accuracies. `newest_only` is for the overview: the lines over all kernels,
-// or the first few lines where there are none.
+// Writes the table of accuracies. `newest_only` is for the overview: it has only the lines over all
+// kernels, or the first few lines if there are none.
 void site_accuracy_table(struct site_page *p, bool newest_only)
 {
     static const struct {
@@ -243,8 +244,8 @@ static void accuracy_page(struct buffer *html, struct buffer *json, const struct
     site_finish(&p, &page, html);
 }
 
-// The stamp of all inputs of the page. Where the figures changed is not among them, because it
-// follows from them.
+// A stamp of all inputs of the page. The places where the figures changed are not part of it,
+// because they follow from the inputs.
 static uint64_t accuracy_stamp(const struct site *site)
 {
     uint64_t hash = hash_text(hash_text(HASH_START, site->tool_version), page_version());

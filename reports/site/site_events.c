@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events: one cause of change with the commits it began with and all series that it touches. One
-// row each, at the top of the overview and all of them in events.html; of very many the oldest are
-// on pages of their own, which stay as they are when more come. feed.xml is the same as an Atom
-// feed (RFC 4287).
+// Pages of events. An event is one cause of change, with the commits that may have begun it and all
+// series that it touches; it has one row. Open events stand at the top of the overview, all events
+// in events.html. If there are very many, the oldest are on pages of their own, which do not change
+// when more come. feed.xml has the same as an Atom feed (RFC 4287).
 #include "reports/site/site_parts.h"
 
 #include "model/base.h"
@@ -25,8 +25,7 @@ size_t site_event_slower(const struct event *e)
     return slower;
 }
 
-// Writes an event's state. An open event that made something slower is coloured; one that only made
-// things faster is not.
+// Writes an event's state. It is coloured if the event is open and made something slower.
 void site_event_state(struct markup *m, const struct event *e)
 {
     static const struct {
@@ -41,7 +40,7 @@ void site_event_state(struct markup *m, const struct event *e)
              event_state_name(e->state));
 }
 
-// The largest change, and how many go which way.
+// Writes the largest change, and how many changes go in each direction.
 void site_event_size(struct markup *m, const struct event *e)
 {
     char size[VIEW_TEXT];
@@ -69,7 +68,7 @@ static void write_commits(struct site_page *p, const struct event *e)
     buffer_free(&summary);
 }
 
-// "tma_persistent 64x128x4096:bf16 and 11 more".
+// Writes where the event is, such as "tma_persistent 64x128x4096:bf16 and 11 more".
 static void where(struct site_page *p, const struct event *e)
 {
     const size_t series = event_largest(e)->series;
@@ -210,14 +209,14 @@ void site_open_events(struct site_page *p)
 
 // ---- all of them ----
 
-// How many pages of older events there are; events.html has the newest of one page to two.
+// The number of pages of older events. events.html has the newest, between one and two pages full.
 static size_t older_pages(const struct site *site)
 {
     const size_t pages = site->event_count / EVENTS_PER_PAGE;
     return pages ? pages - 1 : 0;
 }
 
-// Writes `count` events, from the index `first` on, which is the newest one's.
+// Writes `count` events from index `first` on; that is the newest of them.
 static void some(struct site_page *p, size_t first, size_t count)
 {
     const struct site_event **list = xcalloc(count + 1, sizeof(*list));
@@ -227,8 +226,8 @@ static void some(struct site_page *p, size_t first, size_t count)
     free(list);
 }
 
-// Writes a link to the page with this number. Page 0 has the oldest events; the one behind the
-// last is events.html.
+// Writes a link to the page with this number. Page 0 has the oldest events; the number after the
+// last page stands for events.html.
 static void page_link(struct site_page *p, size_t number, const char *text)
 {
     markup_start(p->m, "a");
@@ -264,8 +263,8 @@ static int write_older(struct site_target *target, void *context, size_t number,
     return site_put(target, "events/", name, ".html", &html, err);
 }
 
-// Writes a script's list of older events by page: an old link into events.html may name an event
-// that has moved to another page since.
+// Writes a script that lists the page of each older event. An old link into events.html may name an
+// event that has since moved to another page.
 static int put_places(struct site_target *target, const struct site *site, struct error *err)
 {
     struct buffer js = {0}, json = {0};
@@ -323,7 +322,8 @@ static void put_time(struct markup *m, const char *name, int64_t time_s)
     markup_element(m, name, NULL, text);
 }
 
-// A name-based UUID in the form of RFC 9562's version 8: 122 bits of hash, the same every time.
+// Writes a UUID made from a name, in the form of RFC 9562's version 8: 122 bits of hash, the same
+// every time.
 static void put_id(struct markup *m, const char *text)
 {
     uint64_t high = hash_bytes(HASH_START, text, strlen(text));

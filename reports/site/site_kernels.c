@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pages of kernels, and the files of their series: a kernel's page is a table of its series, then a
-// part for each with its chart, its newest changes and the prediction; a series with many changes,
-// or of a kernel with many series, has a page of its own. Of kernels whose stamp differs every
-// series is loaded once, by as many threads as there are contexts, and makes its part of the page.
+// Pages of kernels, and the files of their series. A kernel's page is a table of its series,
+// followed by a
+// part for each series with its chart, its newest changes and its prediction. A series has a page
+// of
+// its own if it has many changes, or if its kernel has many series. If a kernel's stamp differs,
+// each
+// of its series is loaded once and gives its part of the page; there are as many threads as
+// contexts.
 //
-// What a page loads lies beside it: series/NAME.js is what the chart of a series draws,
-// points/NAME.js has the points of a long series that its page leaves out, series.js names all
-// series. From a folder (file:) a page can run scripts but read no other file, so these are scripts
-// that hand JSON over, and the same JSON without the call lies beside each.
+// The files that a page loads lie next to it. series/NAME.js has the chart of a series,
+// points/NAME.js
+// the points of a long series that its page leaves out, and series.js the names of all series. In a
+// folder (file:) a page can run scripts but cannot read other files. So these files are scripts
+// that
+// hand JSON over, and the same JSON without the call lies next to each.
 #include "reports/site/site_parts.h"
 
 #include "model/base.h"
@@ -19,11 +25,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- the chart of a series: drawn, and as data --------------------------------------------------
+// ---- the chart of a series, drawn and as data ---------------------------------------------------
 
 enum { LEVEL_DIGITS = 5, TIME_DIGITS = 7 };
 
-// ---- upright lines ------------------------------------------------------------------------------
+// ---- vertical lines -----------------------------------------------------------------------------
 
 static int by_index(const void *left, const void *right)
 {
@@ -31,7 +37,8 @@ static int by_index(const void *left, const void *right)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-// The text of a break in a series' history: what was declared to have changed, such as "driver".
+// Writes the text of a break in a series' history: what was declared to have changed, such as
+// "driver".
 static void break_text(char out[VIEW_TEXT], const struct site_break *b)
 {
     char percent[VIEW_TEXT] = "";
@@ -42,7 +49,7 @@ static void break_text(char out[VIEW_TEXT], const struct site_break *b)
 }
 
 struct uprights {
-    struct chart_mark *marks; // by index
+    struct chart_mark *marks; // sorted by index
     char (*texts)[VIEW_TEXT];
     size_t count;
 };
@@ -53,7 +60,7 @@ static void add_mark(struct uprights *u, size_t index, enum chart_mark_kind kind
     u->count++;
 }
 
-// The caller frees both arrays.
+// Returns the vertical lines of a chart; the caller frees both arrays.
 static struct uprights uprights_of(const struct series_chart *chart, const struct site_detail *d)
 {
     const size_t most = d->change_count + d->epoch_count + d->break_count;
@@ -69,8 +76,8 @@ static struct uprights uprights_of(const struct series_chart *chart, const struc
         char percent[VIEW_TEXT];
         view_percent(percent, expm1(d->epochs[i].level));
         snprintf(u.texts[u.count], VIEW_TEXT, "accepted %.40s", percent);
-        // Of a series without times, or accepted before its first one, the index says nothing; the
-        // date is a day.
+        // For a series without times, or one that was accepted before its first time, the index
+        // tells nothing; the date is a day.
         const int64_t day_s = 86400;
         add_mark(&u,
                  d->total && d->epochs[i].index
@@ -94,8 +101,8 @@ static void put_bound(struct json *j, const double *bounds, size_t i)
     json_rounded(j, NULL, bounds && bounds[i] > 0 ? bounds[i] : NAN, TIME_DIGITS);
 }
 
-// Each point: commit, its time, nanoseconds, the interval of these, its index among all, and what
-// was predicted.
+// Writes for each point: commit, its time, nanoseconds, their interval, its index among all points,
+// and the predicted time.
 static void write_points(struct json *j, const struct site_detail *d)
 {
     const struct history *h = &d->history;
@@ -119,8 +126,8 @@ static void write_points(struct json *j, const struct site_detail *d)
     free(shown);
 }
 
-// The commits that no run was about, so that they have no page to lead to: points of times are of
-// runs, those of links alone may be of the base of a gate, or have come with an import.
+// Writes the commits that have no page, because no run was about them. Points with times belong to
+// runs. A point that has only links may belong to the base of a gate, or may have been imported.
 static void write_pageless(struct json *j, const struct site_map *map, const struct site_detail *d)
 {
     char id[VIEW_TEXT];
@@ -134,8 +141,8 @@ static void write_pageless(struct json *j, const struct site_map *map, const str
     json_end(j, ']');
 }
 
-// Each level: the commit it begins with, its time, the natural log ratio with its interval, and its
-// mark.
+// Writes for each level: the commit it begins with, its time, the natural log ratio with its
+// interval, and its mark.
 static void write_levels(struct json *j, const struct site_levels *l)
 {
     json_int(j, "links", (int64_t)l->links);
@@ -283,7 +290,8 @@ static void change_row(struct site_page *p, const struct site_change *c)
     markup_end(m);
     page_cell(m, "began in", "nowrap", NAN, false);
     if (c->linked) {
-        // Which may be its parent, or many commits before: then it began with one of them.
+        // This may be its parent, or lie many commits before; then the change began with one of
+        // those between.
         markup_text(m, "after ");
         site_commit_link(p, c->first_commit);
         markup_text(m, ", side by side with it");
@@ -376,8 +384,8 @@ static void fact(struct markup *m, const char *term, const char *value)
     markup_element(m, "dd", NULL, value);
 }
 
-// Writes the level against the first code: the sum of many steps, each of which may be too small
-// to be told.
+// Writes the level relative to the first code. It is the sum of many steps, each of which may be
+// too small to be reported.
 static void write_level_fact(struct markup *m, const struct site_levels *l)
 {
     char level[VIEW_TEXT], interval[VIEW_TEXT], since[VIEW_TEXT], more[300];
@@ -399,7 +407,7 @@ static void write_level_fact(struct markup *m, const struct site_levels *l)
     fact(m, "level", more);
 }
 
-// The reference that the series' change is held against.
+// The reference with which the series is compared.
 static const char *reference_of(const struct site_detail *d)
 {
     return d->epoch_count ? "the last accepted state" : "the beginning";
@@ -450,7 +458,7 @@ static void write_model(struct markup *m, const struct site_series *s, const str
     }
     if (d->span_count > 0) {
         markup_open(m, "figure", parts ? "rest" : "wide");
-        markup_attr(m, "tabindex", "0"); // on a narrow screen it scrolls
+        markup_attr(m, "tabindex", "0"); // so that the keyboard can scroll it on a narrow screen
         markup_element(m, "figcaption", NULL,
                        d->span_note ? d->span_note : "The pipeline as the model runs it");
         const struct chart_timeline timeline = {"What each lane of the pipeline does over time",
@@ -478,13 +486,13 @@ static void write_summary(struct site_page *p, size_t index, const struct site_d
     markup_end(p->m);
 }
 
-// Of a kernel with many series the worst are on its page whole. Of the others it has what can be
-// read at a glance; their charts, which a script draws there from the series' file, their changes
-// and predictions are on pages of their own, for a page with the drawings of all would have
+// Of a kernel with many series, only the worst are shown completely on its page. For the others it
+// has the most important facts. A script draws their charts there from the series' file. Their
+// changes and predictions are on pages of their own, because a page with all drawings would take
 // megabytes.
 enum { OPEN_AT_FIRST = 3, WHOLE_MOST = 8 };
 
-struct page_part { // of a kernel's page
+struct page_part { // part of a kernel's page
     size_t series;
     bool open, whole;
     struct buffer html;
@@ -495,7 +503,7 @@ static bool series_has_page(const struct page_part *part, const struct site_deta
     return !part->whole || d->change_count > CHANGES_SHOWN;
 }
 
-// The chart is `drawn` or left to a script.
+// Writes the chart, either as a drawing (`drawn`) or as a place in which a script draws it.
 static void write_chart(struct site_page *p, size_t index, const struct site_detail *d, bool drawn)
 {
     const struct site_series *s = &p->map->site->series[index];
@@ -662,10 +670,10 @@ static void kernel(struct buffer *html, struct buffer *json, const struct site_m
     site_finish(&p, &page, html);
 }
 
-// ---- what a page is made of ----
+// ---- the data of a page ----
 
-// Everything a kernel's page is made of: the table rows as JSON, the revisions of what `load`
-// gives, and the program itself.
+// A stamp of everything that a kernel's page is made of: the table rows as JSON, the revisions of
+// the results of `load`, and the program itself.
 static uint64_t stamp_of(const struct site_map *map, const struct site_group *kernel)
 {
     struct buffer text = {0}, unused = {0};
@@ -691,8 +699,8 @@ static uint64_t stamp_of(const struct site_map *map, const struct site_group *ke
 
 // ---- the points of one series ----
 
-// Writes the settled points. A run stands as its step from the run before, which is a short
-// number.
+// Writes the settled points. A run's number is written as the difference from the run before, which
+// is short.
 static void settled(struct buffer *js, struct buffer *json, const char *name,
                     const struct site_point *points, size_t count, uint64_t stamp)
 {
@@ -719,7 +727,8 @@ static void settled(struct buffer *js, struct buffer *json, const char *name,
 
 // ---- all series ----
 
-// [name, its kernel's page, kernel, problem, device, whether it is a control]
+// Writes for each series: [name, its kernel's page, kernel, problem, device, whether it is a
+// control]
 static void series_list(struct buffer *js, struct buffer *json, const struct site_map *map)
 {
     struct json j = {.out = json};
@@ -748,7 +757,7 @@ static void series_list(struct buffer *js, struct buffer *json, const struct sit
 
 // ---- one series ----
 
-// The points that the kernel's page leaves out of a long series.
+// Writes the points that the kernel's page leaves out of a long series.
 static int write_settled(struct site_target *target, void *context, const struct site *site,
                          size_t series, const struct site_detail *detail, struct error *err)
 {
@@ -814,11 +823,11 @@ static int make_part(struct site_target *target, void *context, size_t job, void
 
 // ---- all ----
 
-// The kernels whose pages have to be made, and the parts of them.
+// The kernels whose pages must be made, and the parts of these pages.
 struct page_making {
     const struct site_group *kernel;
     uint64_t stamp;
-    size_t first; // of its parts
+    size_t first; // index of the first of its parts
 };
 
 static size_t find_changed(struct page_making *out, struct page_parts *parts,

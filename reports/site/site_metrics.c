@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Metrics, the figures beside time that a policy asks for: metrics.html has where they changed, by
-// commit, and each with its course; a kernel's page has its own; the first screen has what is worse
-// and nobody has decided on.
+// Pages of metrics, the figures beside time that a policy asks for. metrics.html shows by commit
+// where they changed, and the course of each. A kernel's page shows the kernel's metrics. The first
+// screen shows metrics that became worse without a person's decision.
 #include "reports/site/site_parts.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ static void write_json(struct json *j, const struct site_metric *s)
     json_end(j, '}');
 }
 
-// The newest change: from what to what, and its commit.
+// Writes the newest change: its old and new value, and its commit.
 static void write_step(struct site_page *p, const struct site_metric *s)
 {
     char before[VIEW_TEXT], when[VIEW_TEXT];
@@ -165,7 +165,7 @@ static void write_event(struct site_page *p, const struct site_metric_event *e)
     markup_start(p->m, "tr");
     markup_attrf(p->m, "id", "m-%s", e->name);
     page_cell(p->m, "state", "nowrap", NAN, false);
-    if (e->open || e->state == EVENT_CONFIRMED) // then it is a gain
+    if (e->open || e->state == EVENT_CONFIRMED) // it made something better
         page_tag(p->m, e->open ? "v-slower" : "v-faster", e->open ? "▲" : "▼",
                  e->open ? "worse" : "better");
     else
@@ -213,7 +213,7 @@ static void write_events(struct site_page *p)
 
 // ---- the course of those that changed ----
 
-// Large numbers in thousands, millions or billions, so that ticks are short.
+// The factor for large numbers (thousands, millions or billions), so that ticks are short.
 static double scale_of(const char **prefix, const struct site_metric *s, size_t first)
 {
     static const struct {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// index.html of the site, and the pages of devices: the answers of the first screen; which series
-// are not where they were accepted, grouped by kernel, with the events that touch them; all series;
-// and the sorted curves.
+// index.html of the site, and the pages of devices. They have the answers of the first screen; the
+// series that have left their accepted level, grouped by kernel, with the events that touch them;
+// all series; and the sorted curves.
 #include "reports/site/site_parts.h"
 
 #include <math.h>
@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- where series stand -------------------------------------------------------------------------
+// ---- the state of series ------------------------------------------------------------------------
 
 enum { FINDINGS_SHOWN = 12 };
 
 struct screen_finding {
-    size_t worst; // series
+    size_t worst; // index of the worst series
     size_t series;
 };
 
@@ -32,7 +32,8 @@ static bool is_open(const struct site_series *s)
     return s->kind == VERDICT_UNDECIDED || s->kind == VERDICT_NOT_MEASURED;
 }
 
-// Series come worst first, so the first of a group is its worst. Returns how many groups there are.
+// Groups series. They come worst first, so the first of a group is its worst. Returns the number of
+// groups.
 static size_t collect(const struct site *site, const size_t *series, size_t count,
                       struct screen_finding findings[FINDINGS_SHOWN])
 {
@@ -54,7 +55,7 @@ static size_t collect(const struct site *site, const size_t *series, size_t coun
     return groups;
 }
 
-// A link to the newest open event that touches the series; "-" where none does.
+// Writes a link to the newest open event that touches the series; "-" if there is none.
 static void event_link(struct site_page *p, size_t series)
 {
     const struct site_map *map = p->map;
@@ -101,7 +102,8 @@ static void write_finding(struct site_page *p, const struct screen_finding *f)
     event_link(p, f->worst);
     markup_end(m);
     page_cell(m, "why", "wrap", NAN, false);
-    // A step of the kernel's own says all by its size and commit, which stand beside.
+    // If a step was caused by the kernel itself, its size and its commit say everything, and they
+    // stand beside it.
     const bool plain = isfinite(s->step) && s->cause == CAUSE_KERNEL;
     markup_text(m, s->sentence && !plain    ? s->sentence
                    : s->cause == CAUSE_NONE ? ""
@@ -210,18 +212,20 @@ static void curves(struct site_page *p, const size_t *series, size_t count)
 
 // ---- the first screen's answers -----------------------------------------------------------------
 //
-// What a person who has ten seconds asks: what is slower than accepted, since when, by which
-// commit, and whom to ask; what else nobody has accepted (`plumb events --check` names it); what
-// got faster; and whether the machines are as they were. One line a cause.
+// Answers the questions of a person who has ten seconds, with one line for each cause: what is
+// slower
+// than accepted, since when, by which commit, and whom to ask; what else nobody has accepted
+// (`plumb
+// events --check` names it); what got faster; and whether the machines are in their usual state.
 
 enum { ANSWERS_SHOWN = 3, FASTER_DAYS = 30 };
 
-// An answer of the first screen: series that one commit brought to where they are, or of which
-// no commit is known to have done so.
+// An answer of the first screen: the series that one commit moved, or series for which no such
+// commit is known.
 struct screen_answer {
     const struct site_event *event; // or NULL
-    size_t worst, count;            // series
-    double size;                    // the worst's, log ratio
+    size_t worst, count;            // worst: index of a series; count: number of series
+    double size;                    // the change of the worst one, as a log ratio
     enum verdict_kind kind;
 };
 
@@ -234,8 +238,8 @@ static bool has_culprit(const struct event *e, const char *commit)
     return false;
 }
 
-// Finds for each series the open event that made it slower. An event with the commit of the
-// series' last step comes before a newer one.
+// Finds for each series the open event that made it slower. An event at the commit of the series'
+// last step is preferred to a newer one.
 static const struct site_event **slower_events(const struct site *site)
 {
     const struct site_event **of = xcalloc(site->series_count + 1, sizeof(*of));
@@ -267,8 +271,8 @@ static bool one_cause(const struct site *site, const struct screen_answer *a,
     return event || strcmp(s->since ? s->since : "", other->since ? other->since : "") == 0;
 }
 
-// Gathers series into answers, the worst first, as `order` has them. *more is the number of
-// answers that do not fit.
+// Gathers series into answers, the worst first, in the order `order`. *more is the number of
+// answers for which there is no room.
 static size_t slower_answers(struct screen_answer answers[ANSWERS_SHOWN], size_t *more,
                              const struct site_map *map)
 {
@@ -297,7 +301,7 @@ static size_t slower_answers(struct screen_answer answers[ANSWERS_SHOWN], size_t
     return shown;
 }
 
-// Counts the changes of an event in one direction that are still there, as links say.
+// Counts the changes of an event in one direction that are still present, according to links.
 static void count_changes(struct screen_answer *a, bool slower)
 {
     const struct event *e = a->event->event;
@@ -315,7 +319,8 @@ static void count_changes(struct screen_answer *a, bool slower)
     }
 }
 
-// Whether one of the event's series is told already, as slower than accepted.
+// Whether an answer about series that are slower than accepted already contains one of the event's
+// series.
 static bool is_answered(const struct site *site, const struct event *e)
 {
     bool answered = false;
@@ -326,8 +331,8 @@ static bool is_answered(const struct site *site, const struct event *e)
 }
 
 // Gathers open events that made something slower although no series is known to be slower than
-// accepted: the series was faster before, or has too few times to tell. Returns how many there
-// are; with `answers` NULL it only counts.
+// accepted: the series was faster before, or has too few times. Returns their number; with
+// `answers` NULL it only counts.
 static size_t open_answers(struct screen_answer *answers, const struct site *site)
 {
     size_t count = 0;
@@ -361,8 +366,8 @@ static size_t faster_answers(struct screen_answer answers[ANSWERS_SHOWN], size_t
     return count - *more;
 }
 
-// The commit, its first line and day; and who is on it, or whom to ask: who looks after the kernel,
-// else its author.
+// Writes the commit, its first line and its day; and who looks into the event, or whom to ask: the
+// kernel's owner, or else the commit's author.
 static void write_commit(struct site_page *p, const char *id, const struct event_commit *known,
                          int64_t time_s, const char *owner, const struct event_taken *taken)
 {
@@ -430,7 +435,7 @@ static void write_answer(struct site_page *p, const struct screen_answer *a)
     json_end(&p->json, '}');
 }
 
-// `rest`: where those beyond the list are.
+// Writes answers. `rest` says where further ones are.
 static void write_answers(struct site_page *p, const char *title, const char *name,
                           const struct screen_answer *answers, size_t count, size_t more,
                           const char *rest)
@@ -472,7 +477,7 @@ static const struct site_event *machine_event(const struct site *site, size_t de
     return NULL;
 }
 
-// The states of a machine, in the order in which people are told of them: its controls fail, a
+// The states of a machine, in the order in which people are told about them: its controls fail, a
 // run was void, it changed by itself, it was not judged, it is well.
 enum machine_state { MACHINE_SICK, MACHINE_VOID, MACHINE_MOVED, MACHINE_UNJUDGED, MACHINE_WELL };
 static const struct {
@@ -495,7 +500,7 @@ static enum machine_state machine_state(const struct site *site, size_t device)
     return h && h->is == SITE_WELL ? MACHINE_WELL : MACHINE_UNJUDGED;
 }
 
-// Another device has the same name.
+// Whether another device has the same name.
 static bool has_namesake(const struct site *site, size_t device)
 {
     bool found = false;

@@ -21,10 +21,11 @@
 
 // ==== files of the site's folder ====
 //
-// Writing the site's files, each whole and only when it differs from what is there; and doing the
-// jobs that make them, each by whichever thread is free.
+// Writes the site's files, each as a whole and only if it differs from the existing one. Runs the
+// jobs
+// that make them; each is done by a thread that is free.
 
-// At most `most` bytes of the file; false when there is none.
+// Reads at most `most` bytes of the file; false when there is none.
 static bool read_start(struct buffer *out, const char *path, size_t most)
 {
     char bytes[65536];
@@ -99,8 +100,8 @@ void site_read(struct buffer *out, const struct site_target *target, const char 
     free(path);
 }
 
-// The stamp stands in a page's JSON, which is written after the page: killed between the two, the
-// page is made again.
+// The stamp stands in a page's JSON, which is written after the page. If the program is killed
+// between the two, the page is made again.
 bool site_has_stamp(const struct site_target *target, const char *folder, const char *name,
                     const char *ending, uint64_t stamp)
 {
@@ -190,12 +191,14 @@ int site_jobs(struct site_target *target, const struct site *site, size_t count,
 // ==== the map ====
 //
 // The map of a site: its series in order of importance, grouped by kernel and device; the commits
-// that runs were about, with their runs and what began with each; and the open events by series.
+// that
+// runs measured, with their runs and the events that began with each; and the open events of each
+// series.
 
 // ---- commits ------------------------------------------------------------------------------------
 
-// A plain name is its own file name. Any other gets a hash, so that no two names share a file and
-// none can leave the folder.
+// Makes a file name. A plain name is used as it is. Any other gets a hash, so that no two names
+// share a file and none leaves the folder.
 static void make_slug(char out[SLUG_TEXT], const char *name)
 {
     size_t length = 0;
@@ -214,7 +217,7 @@ static void make_slug(char out[SLUG_TEXT], const char *name)
                  (unsigned long long)(hash_bytes(HASH_START, name, strlen(name)) >> 16));
 }
 
-struct commit_index { // a run or an event by its commit
+struct commit_index { // a run or an event with its commit
     const char *commit;
     size_t index;
 };
@@ -255,9 +258,9 @@ static int by_time(const void *left, const void *right)
     return a->first_run < b->first_run ? -1 : a->first_run > b->first_run;
 }
 
-// Names a commit's page by its short id, because charts link to a page by that alone. Commits that
-// share a short id follow each other here: the first gets the short name, the others their whole
-// id.
+// Names a commit's page by its short id, because charts link to pages by the short id only. Commits
+// that share a short id follow each other here: the first gets the short name, the others get their
+// whole id.
 static void name_page(struct site_commit *commit, const struct site_commit *before)
 {
     char id[VIEW_TEXT], other[VIEW_TEXT] = "";
@@ -280,7 +283,7 @@ static void add_run(struct site_commit *commit, const struct site_run *run, size
     commit->first_run = run->id < commit->first_run ? run->id : commit->first_run;
 }
 
-// Runs come newest first, and those of a commit stay so.
+// Groups runs by commit. They come newest first, and keep that order.
 static void group_runs(struct site_map *map)
 {
     const struct site *site = map->site;
@@ -303,7 +306,7 @@ static void group_runs(struct site_map *map)
     free(list);
 }
 
-// A commit that no run was about has no page to stand on.
+// Groups events by commit. A commit that no run measured has no page for them.
 static void group_events(struct site_map *map)
 {
     const struct site *site = map->site;
@@ -413,7 +416,7 @@ static void group_add(struct site_group *group, size_t series)
     group->series[group->count++] = series;
 }
 
-// Series come worst first, so kernels do too.
+// Groups series by kernel. Series come worst first, so kernels do, too.
 static void group_kernels(struct site_map *map)
 {
     const struct site *site = map->site;
@@ -437,7 +440,7 @@ bool site_event_is_open(const struct site_event *e)
     return event_is_open(e->event->state);
 }
 
-// Newest first, so the first that touches a series is the newest.
+// Finds open events. They come newest first, so the first that touches a series is its newest.
 static void find_open_events(struct site_map *map)
 {
     const struct site *site = map->site;
@@ -528,7 +531,8 @@ void site_finish(struct site_page *p, const struct page *page, struct buffer *ht
     const struct site *site = p->map->site;
     char when[VIEW_TEXT], note[200];
     view_date(when, site->made_s);
-    // A page of a run or commit stays as it is when more is stored; links alone have no newest run.
+    // A page of a run or commit must not change when more is stored; a site with links only has no
+    // newest run.
     const bool dated = !page->shares_style && site->made_s != 0;
     snprintf(note, sizeof(note), "Made by plumb %.40s from what was stored%s%s.",
              site->tool_version ? site->tool_version : "", dated ? " up to " : "",
@@ -549,8 +553,8 @@ double site_ratio(const struct site_series *s)
     return known ? s->time_ns / s->predicted_ns : NAN;
 }
 
-// Writes a link to a commit's page. A commit that no run was about has none; its link leads to
-// the address that the policy names for commits.
+// Writes a link to a commit's page. If no run measured the commit, it leads to the address that the
+// policy gives for commits.
 void site_commit_link(struct site_page *p, const char *id)
 {
     const struct site_commit *commit = site_find_commit(p->map, id);
@@ -568,7 +572,7 @@ void site_commit_link(struct site_page *p, const char *id)
 
 enum { AUTHOR_SHOWN = 40 };
 
-// A name without its address.
+// Writes a name without its e-mail address.
 static void write_name(struct site_page *p, const char *name)
 {
     struct buffer text = {0};
@@ -716,7 +720,7 @@ static void spark(struct markup *m, const struct site_series *s)
     chart_spark(m, values, s->spark_count, 0.02);
 }
 
-// The columns of a table, as bits beside those of enum site_column. A column is written where a
+// The columns of a table, as bits next to those of enum site_column. A column is written if a
 // series has something for it.
 enum { WITH_STEP = 0x100, WITH_TIME = 0x200, WITH_TREND = 0x400, WITH_MODEL = 0x800 };
 
@@ -762,7 +766,8 @@ static void figures(struct site_page *p, const struct site_series *s, unsigned c
         model_cells(p, s);
 }
 
-// Sparklines are a third of a row; in a long table only the first rows, the worst, have one.
+// Sparklines take a third of a row's bytes, so in a long table only the first rows, which are the
+// worst, have one.
 enum { SPARKS = 1000 };
 
 static void row(struct site_page *p, size_t index, unsigned columns, bool trend)

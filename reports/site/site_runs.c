@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs and commits: the list of the newest runs, a page for each run with what it decided and where
-// it differs most from the run before, and a page for each commit with what began with it.
+// Pages of runs and commits: the list of the newest runs, a page for each run with its verdicts and
+// its
+// largest differences from the run before, and a page for each commit with what began with it.
 //
-// They are written in blocks of SITE_RUNS_PER_FILE runs: the file of their times, their pages, and
-// those of the commits whose first run is among them. One stamp, which the file of times carries,
-// stands for times and runs; when it is the same, nothing is loaded and nothing looked at. What
-// began with a commit may become known later, so each page of a commit has a stamp of its own;
-// those of a block lie together in one file.
+// They are written in blocks of SITE_RUNS_PER_FILE runs. A block has the file of their times, their
+// pages, and the pages of the commits whose first run is among them. The file of times carries one
+// stamp for times and runs; while it stays the same, nothing is loaded or compared. What began with
+// a commit may become known later, so each page of a commit has a stamp of its own; those of a
+// block
+// lie together in one file.
 #include "reports/site/site_parts.h"
 
 #include "model/base.h"
@@ -18,18 +20,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ==== any two runs side by side ====
+// ==== comparing any two runs ====
 //
-// Any two runs side by side. The page has the two newest that fit together; page.js loads others on
-// demand: compare/runs.js lists all runs, compare/N.js has the times and codes of those with ids
-// from N * SITE_RUNS_PER_FILE on, compare/pairs.js what pairs of codes said.
+// compare.html shows two runs side by side. The page has the two newest runs that can be compared;
+// page.js loads others on demand: compare/runs.js lists all runs, compare/N.js has the times and
+// codes
+// of runs with ids from N * SITE_RUNS_PER_FILE on, compare/pairs.js the results of pairs.
 //
-// What is said of a series rests on the best that is known: the same machine code is the same
-// kernel; codes that were measured side by side have that verdict; else there are two times of two
-// runs, and how far a time of that series strays.
+// The statement about a series uses the best evidence: the same machine code is the same kernel;
+// codes
+// that were measured by pairs have that verdict; otherwise there are only the times of two runs,
+// and
+// the spread of such times.
 //
-// Times are named by their series, not by a place in a table that is sorted anew every time, so a
-// file stays as it is once its runs are there.
+// A time is stored under its series and not under a position in a table that is sorted anew each
+// time,
+// so a file does not change once its runs are there.
 
 // ---- what the page loads ------------------------------------------------------------------------
 
@@ -37,7 +43,7 @@ enum {
     TIME_DIGITS = 6, // 1 ppm
 };
 
-// [id, kind, started_s, head, its summary, its time]
+// Writes [id, kind, started_s, head, its summary, its time]
 static void put_run(struct json *j, const struct site_run *run)
 {
     char head[VIEW_TEXT];
@@ -79,8 +85,8 @@ static bool is_measured(const double *times_ns, size_t series, size_t index, siz
     return false;
 }
 
-// The file of the times of some runs, `count` x series, in the order of the runs.
-// The series that any of the runs has, then each run's times in their order.
+// Writes the file of the times of some runs, `count` x series, in the order of the runs: first the
+// series that any of the runs has, then each run's times in that order.
 static void site_times(struct buffer *js, struct buffer *json, const struct site_map *map,
                        const struct site_run *const *runs, size_t count, const double *times_ns,
                        const int64_t *codes, uint64_t stamp)
@@ -125,8 +131,8 @@ static void site_times(struct buffer *js, struct buffer *json, const struct site
     site_wrap(js, "plumbTimes", json);
 }
 
-// [series, code, code, kind, log ratio, its standard error, pairs]; the series by its place in the
-// list of those that have any.
+// Writes [series, code, code, kind, log ratio, its standard error, pairs]; the series is given by
+// its index in the list of series that have pairs.
 static void pair_list(struct buffer *js, struct buffer *json, const struct site *site)
 {
     struct json j = {.out = json};
@@ -163,13 +169,12 @@ static void pair_list(struct buffer *js, struct buffer *json, const struct site 
 
 enum {
     FIRST_CHOICE = 100,
-    NEAR = 200, // runs among which one like another is looked for
+    NEAR = 200, // number of runs among which a similar one is looked for
 };
 
-// ---- which runs ---------------------------------------------------------------------------------
+// ---- choosing runs ------------------------------------------------------------------------------
 
-// Whether compare.html has the run's times, and the run that it is best held against; SIZE_MAX:
-// there is none.
+// Whether compare.html has the run's times.
 static bool site_comparable(const struct site_run *run)
 {
     return run->revision != 0 && run->id > 0;
@@ -180,8 +185,8 @@ static bool is_plain(const struct site_run *run)
     return run->kind == RUN_MEASURE || run->kind == RUN_IMPORT;
 }
 
-// The run that a run is compared with at first: the newest one before it that is of another
-// commit on the same device and measured for itself.
+// The run with which a run is compared at first: the newest run before it of another commit on the
+// same device that measured itself.
 static size_t site_run_before(const struct site *site, size_t run)
 {
     const struct site_run *newer = &site->runs[run];
@@ -197,8 +202,8 @@ static size_t site_run_before(const struct site *site, size_t run)
     return any;
 }
 
-// The run that is shown at first: the newest plain run that has another before it, or else the
-// newest. site->run_count: there is none.
+// The run that is shown at first: the newest plain run that has another one before it, or else the
+// newest run. site->run_count: there is none.
 static size_t newest(const struct site *site)
 {
     size_t any = site->run_count;
@@ -221,8 +226,7 @@ static void figure_cell(struct markup *m, const char *label, double value, const
     markup_end(m);
 }
 
-// Which of two runs have a time of a series. The table stands in this order, and page.js sorts by
-// it.
+// Which of two runs have a time for a series. The table is sorted by this, and so is page.js.
 enum run_sides { IN_BOTH, ONLY_FIRST, ONLY_SECOND, IN_NEITHER, SHARES };
 
 static const char *const share_words[SHARES] = {"in both", "only in the first",
@@ -244,12 +248,12 @@ static enum run_sides share_at(const struct two_runs *two, size_t index)
     return share_of(two->times_ns[0][index], two->times_ns[1][index]);
 }
 
-// The evidence for the statement about one series.
+// What the statement about one series is based on.
 enum basis { BY_NOTHING, BY_CODE, BY_PAIRS, BY_TIMES };
 struct compared {
     enum basis basis;
     enum verdict_kind kind;
-    struct interval change; // relative
+    struct interval change; // a fraction
     uint32_t pairs;
 };
 
@@ -287,7 +291,8 @@ static struct compared by_pairs(const struct site_pair *p, bool forwards)
     return c;
 }
 
-// Compares two times. It never says "same", because two runs met other clocks and temperatures.
+// Compares two times. The result is never "same", because two runs differ in clocks and
+// temperatures.
 static struct compared by_times(double before, double after, double sigma)
 {
     struct compared c = {.basis = BY_TIMES, .kind = VERDICT_UNDECIDED};
@@ -301,7 +306,7 @@ static struct compared by_times(double before, double after, double sigma)
     return c;
 }
 
-// Compares two runs by one series; page.js does the same for runs that a reader chooses.
+// Compares two runs in one series; page.js does the same for runs that a reader chooses.
 static struct compared compare(const struct site *site, const struct two_runs *two, size_t index)
 {
     const double before = two->times_ns[0][index], after = two->times_ns[1][index];
@@ -328,8 +333,8 @@ static void verdict_words(char out[VIEW_TEXT], const struct compared *c)
         snprintf(out, VIEW_TEXT, "-");
 }
 
-// Writes a row of the comparison. data-series is the series' index in the files of times, from
-// which page.js fills the row.
+// Writes a row of the comparison. data-series is the series' index in the files of times; page.js
+// uses it to fill the row.
 static void compare_row(struct site_page *p, size_t index, const struct two_runs *two)
 {
     const struct site_series *s = &p->map->site->series[index];
@@ -394,7 +399,8 @@ static void compare_json(struct site_page *p, size_t index, const struct two_run
     json_end(j, '}');
 }
 
-// Series that both runs have come first; each part keeps the site's order.
+// Writes the rows. Series that both runs have come first; within each part the site's order is
+// kept.
 static void compare_rows(struct site_page *p, const struct two_runs *two)
 {
     for (int share = 0; share < SHARES; share++) {
@@ -424,7 +430,7 @@ static void compare_table(struct site_page *p, const struct two_runs *two)
     page_table_end(p->m);
 }
 
-// Words for why a run of this kind may lack a series that another run has.
+// The reason why a run of this kind may lack a series that another run has.
 static const char *why_missing(enum run_kind kind)
 {
     switch (kind) {
@@ -477,7 +483,7 @@ static void write_choice(struct markup *m, const struct site *site, const struct
     buffer_free(&data);
 }
 
-// The words for a run, as page.js writes them too; the caller frees.
+// The text for a run, which page.js writes in the same way; the caller frees.
 static char *run_label(const struct site_run *run)
 {
     char when[VIEW_TEXT];
@@ -490,7 +496,8 @@ static char *run_label(const struct site_run *run)
     return label;
 }
 
-// How many series can be compared, and why the others cannot; page.js writes the same of others.
+// Writes how many series can be compared, and why the others cannot; page.js does the same for
+// other runs.
 static void write_shared(struct site_page *p, const struct site_run *const runs[2],
                          const struct two_runs *two)
 {
@@ -505,7 +512,8 @@ static void write_shared(struct site_page *p, const struct site_run *const runs[
         markup_textf(p->m, ", %zu only in the %s", alone, side ? "second" : "first");
     }
     markup_textf(p->m, ", %zu in neither.", counts[IN_NEITHER]);
-    for (int side = 0; side < 2; side++) { // what the other run has alone, this one lacks
+    for (int side = 0; side < 2; side++) { // a series that only the other run has is one that this
+                                           // run lacks
         if (counts[side ? ONLY_FIRST : ONLY_SECOND])
             markup_textf(p->m, " Run %lld lacks some: %s.", (long long)runs[side]->id,
                          why_missing(runs[side]->kind));
@@ -513,8 +521,8 @@ static void write_shared(struct site_page *p, const struct site_run *const runs[
     markup_end(p->m);
 }
 
-// "By pairs: 1 slower, 12 same. By times alone: 3 undecided. Of the same machine code: 24.";
-// page.js writes the same of others.
+// Writes "By pairs: 1 slower, 12 same. By times alone: 3 undecided. Of the same machine code: 24.";
+// page.js does the same for other runs.
 static void write_verdict(struct site_page *p, const struct two_runs *two)
 {
     static const char *const titles[] = {
@@ -662,7 +670,7 @@ static void run_link(struct site_page *p, const struct site_run *run)
     markup_end(p->m);
 }
 
-// A cell that compares a run with the run before it, when both have times.
+// Writes a cell that compares a run with the run before it, if both have times.
 static void compare_cell(struct site_page *p, size_t index)
 {
     const struct site *site = p->map->site;
@@ -789,16 +797,16 @@ static void list_page(struct buffer *html, struct buffer *json, const struct sit
     site_finish(&p, &page, html);
 }
 
-// ---- what a run decided -------------------------------------------------------------------------
+// ---- the verdicts of a run ----------------------------------------------------------------------
 
-// Verdicts are shown of gates, and of any run that did not end well. Plain runs are many, and the
-// pages of kernels show what they say of levels.
+// Whether a run's page shows verdicts: that of a gate does, and that of any run that did not end
+// well. There are many plain runs, and the pages of kernels show what they say about levels.
 static bool run_has_verdicts(const struct site_run *run)
 {
     return run->finished_s && (run->kind == RUN_GATE || run->conclusion != CONCLUDE_OK);
 }
 
-// The series on this site; SIZE_MAX: it has none of them.
+// Finds the series on this site; SIZE_MAX: the site does not have it.
 static size_t find_series(const struct site *site, const struct view *view)
 {
     for (size_t i = 0; i < site->series_count; i++) {
@@ -1072,8 +1080,8 @@ static void run_page(struct buffer *html, const struct site_map *map, size_t ind
 
 // ---- the page of a commit -----------------------------------------------------------------------
 
-// The class by which a commit is coloured: the worst of the events that began with it and of its
-// runs' conclusions.
+// The class that colours a commit, by the worst of the events that began with it and of its runs'
+// conclusions.
 static const char *class_of(const struct site *site, const struct site_commit *c)
 {
     const char *class = "v-same";
@@ -1153,7 +1161,7 @@ static void write_entry(struct site_page *p, const char *state, int64_t when_s, 
     view_date(when, when_s);
     markup_start(p->m, "li");
     markup_text(p->m, state);
-    if (when_s) // of links without a run nothing says when
+    if (when_s) // a commit that has only links, and no run, has no time
         markup_textf(p->m, " on %.10s", when);
     markup_textf(p->m, " by %s%s%s", who ? who : "unknown", why && *why ? ": " : "",
                  why ? why : "");
@@ -1172,7 +1180,7 @@ static void write_entries(struct site_page *p, const struct event *e)
     markup_end(p->m);
 }
 
-// Writes the commits that an event may have begun with, the likeliest first.
+// Writes the commits that may have begun an event, the likeliest first.
 static void write_candidates(struct site_page *p, const struct event *e)
 {
     if (e->culprit_count < 2)
@@ -1216,7 +1224,7 @@ static void write_event(struct site_page *p, const struct site_event *event)
     markup_end(p->m);
 }
 
-// Writes the conclusions of a commit's runs other than that all is well; false: there are none.
+// Writes the conclusions of a commit's runs, except good ones; false: there are none.
 static bool write_conclusions(struct site_page *p, const struct site_commit *c)
 {
     bool any = false;
@@ -1286,21 +1294,21 @@ static void commit_page(struct buffer *html, const struct site_map *map, size_t 
     buffer_free(&unused);
 }
 
-// ---- what is written, block by block ------------------------------------------------------------
+// ---- writing, block by block --------------------------------------------------------------------
 
-enum { BLOCK_FORMAT = 7 }; // raised when the files would say the same otherwise
+enum { BLOCK_FORMAT = 7 }; // raised when the files have another form
 
 struct runs_block {
     int64_t number;
-    const struct site_run *const *runs; // of this block, by id
+    const struct site_run *const *runs; // the runs of this block, sorted by id
     size_t run_count;
-    const size_t *commits; // indices into map->commits, whose first run is of this block
+    const size_t *commits; // indices into map->commits, of commits whose first run is in this block
     size_t commit_count;
 };
 
-// ---- which ----
+// ---- choosing what is written ----
 
-struct placed_run { // a commit and its block
+struct placed_run { // a commit with the block of its first run
     int64_t block;
     size_t commit;
 };
@@ -1346,7 +1354,7 @@ static uint64_t mix_run(uint64_t hash, const struct site_map *map, const struct 
     return mix(hash, &beside, sizeof(beside));
 }
 
-// Mixes an event's change into a stamp with the digits that are shown. One more link moves each
+// Adds an event's change to a stamp, with only the digits that are shown: one more link moves each
 // level by less than that.
 static uint64_t mix_change(uint64_t hash, const struct site_map *map, const struct event_change *c)
 {
@@ -1424,8 +1432,8 @@ static int put_run_page(struct site_target *target, void *context, const struct 
     return site_put(target, "run/", name, ".html", &html, err);
 }
 
-// Writes the runs' pages. times_ns has the times of the runs that can be compared, in the order
-// of the runs.
+// Writes the runs' pages. times_ns has the times of the runs that can be compared, in the order of
+// the runs.
 static int write_run_pages(struct site_target *target, void *context, const struct site_map *map,
                            const struct runs_block *block, const struct site_run *const *timed,
                            const double *times_ns, size_t timed_count, struct error *err)
@@ -1454,7 +1462,8 @@ static int write_run_pages(struct site_target *target, void *context, const stru
     return status;
 }
 
-// The stamps are written last: killed before, the pages are made again.
+// Writes the pages of commits, and their stamps last. If the program is killed before, the pages
+// are made again.
 static int write_commits(struct site_target *target, const struct site_map *map,
                          const struct runs_block *block, struct error *err)
 {
@@ -1488,7 +1497,7 @@ static int write_commits(struct site_target *target, const struct site_map *map,
     return status;
 }
 
-// The stamp is written last: killed before, all is made again.
+// Writes the times, and the stamp last. If the program is killed before, everything is made again.
 static int write_times(struct site_target *target, void *context, const struct site_map *map,
                        const struct runs_block *block, struct error *err)
 {
@@ -1544,7 +1553,7 @@ static int write_block(struct site_target *target, void *context, size_t job, vo
                : 0;
 }
 
-// Sorts runs into blocks by id, and commits by the block of their first run.
+// Sorts runs into blocks by id, and commits into the block of their first run.
 static void find_blocks(struct blocks *out, const struct site_run *const *runs, size_t count,
                         const struct placed_run *placed, const size_t *commits)
 {

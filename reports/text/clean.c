@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text from outside without terminal escapes, control bytes, broken UTF-8 or characters that turn
-// the reading direction.
+// Removes terminal escapes, control bytes, broken UTF-8 and characters that reverse the reading
+// direction from text that comes from outside.
 #include "reports/text/clean.h"
 
 #include "model/base.h"
@@ -13,8 +13,9 @@
 
 static const char replacement[] = "\xef\xbf\xbd"; // U+FFFD
 
-// Bytes of a terminal escape sequence at `s` (ECMA-48): CSI up to its final byte, OSC and the other
-// strings up to BEL or ESC \, else ESC and one byte. An unfinished sequence eats its line.
+// The length of the terminal escape sequence at `s` (ECMA-48): CSI up to its final byte, OSC and
+// the other strings up to BEL or ESC \, else ESC and one byte. An unfinished sequence extends to
+// the end of its line.
 static size_t escape_length(const char *s, size_t left)
 {
     if (left < 2)
@@ -45,14 +46,14 @@ static bool is_replaced(uint32_t c)
 {
     bool reorders = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x200e ||
                     c == 0x200f || c == 0x061c;
-    // Two names that look alike could differ by one of these.
+    // Such a character could make two names look alike that differ.
     bool invisible = (c >= 0x200b && c <= 0x200d) || (c >= 0x2060 && c <= 0x2064) || c == 0xad ||
                      c == 0x34f || c == 0x180e || (c >= 0xe0000 && c <= 0xe0fff);
     bool nonsense = (c & 0xfffe) == 0xfffe || (c >= 0xfdd0 && c <= 0xfdef) || c == 0xfeff;
     return reorders || invisible || nonsense || c == 0x2028 || c == 0x2029;
 }
 
-// How many bytes at the beginning of a text can stay as they are; mostly all can.
+// How many bytes at the beginning of a text can stay as they are; usually all can.
 static size_t plain_length(const char *text, size_t length)
 {
     size_t i = 0;
@@ -90,7 +91,7 @@ static void clean_piece(struct buffer *out, const char *text, size_t length, boo
     }
 }
 
-// The cut moves back to the start of a character, so that it makes no new invalid bytes.
+// Moves the cut back to the beginning of a character, so that it makes no invalid bytes.
 static size_t cut_before(const char *text, size_t at)
 {
     for (int i = 0; i < 3 && at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80; i++)
@@ -152,7 +153,7 @@ void json_clean(struct json *json, const char *name, const char *value)
     buffer_free(&cleaned);
 }
 
-// GH-1 is issue 1, and #1 too; GitHub looks for both in the finished page.
+// GH-1 stands for issue 1, and so does #1; GitHub looks for both in the finished page.
 static bool is_issue(const char *text, size_t at)
 {
     const bool digit = text[at + 1] >= '0' && text[at + 1] <= '9';
@@ -160,16 +161,14 @@ static bool is_issue(const char *text, size_t at)
                      (text[at] == '-' && at >= 2 && strncasecmp(text + at - 2, "GH", 2) == 0));
 }
 
-// Whether GitHub would make a link of what begins here, without brackets around it: "https://",
-// "www.".
+// Whether GitHub would make a link here, also without brackets: "https://", "www.".
 static bool is_address(const char *text, size_t at)
 {
     return (text[at] == ':' && strncmp(text + at, "://", 3) == 0) ||
            (text[at] == '.' && at >= 3 && strncasecmp(text + at - 3, "www", 3) == 0);
 }
 
-// Whether what stands here begins a list, a quotation, a heading or a rule, as it would where a
-// line begins.
+// Whether this would begin a list, a quotation, a heading or a rule at the beginning of a line.
 static bool begins_block(const char *text, size_t at)
 {
     return (at == 0 && strchr("-+=>#", text[at])) ||
@@ -182,8 +181,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
 }
 
-// Whether a character here means something to Markdown. Inside a word an underscore is no
-// emphasis.
+// Whether a character has a meaning in Markdown here. An underscore inside a word does not.
 static bool is_special(const char *text, size_t at)
 {
     if (text[at] == '_')
@@ -192,7 +190,7 @@ static bool is_special(const char *text, size_t at)
            (text[at] == '(' && at && text[at - 1] == ']');
 }
 
-// As much as must be is escaped, so that people can read the source too.
+// Only what must be escaped is escaped, so that people can read the source.
 void markdown_text(struct buffer *out, const char *text, size_t limit)
 {
     struct buffer cleaned = {0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes XML and HTML through libxml2, every text cleaned first.
+// Writes XML and HTML through libxml2. Every text is cleaned first.
 #include "reports/text/markup.h"
 
 #include "reports/assets.inc"
@@ -25,7 +25,7 @@ struct markup {
     size_t depth;
 };
 
-// libxml2 fails here only without memory, which ends the program like xcalloc() does.
+// libxml2 fails here only if memory runs out, which ends the program, as in xcalloc().
 static void must(int result)
 {
     if (result < 0)
@@ -106,7 +106,7 @@ static char *format_text(const char *format, va_list values) PRINTF_LIKE(1, 0);
 static char *format_text(const char *format, va_list values)
 {
     va_list again;
-    char few[256]; // most of it is short, and is written once
+    char few[256]; // most texts are short, and are written from here at once
     va_copy(again, values);
     int length = vsnprintf(few, sizeof(few), format, again);
     va_end(again);
@@ -178,8 +178,7 @@ void markup_elementf(struct markup *markup, const char *name, const char *class,
 
 // ==== the frame of every HTML page ====
 //
-// The frame of an HTML page: head, style, policy and script, and its tables. What a page says is
-// made elsewhere.
+// The frame of an HTML page: head, style, policy, script and tables. The content is made elsewhere.
 
 extern const unsigned char page_css[], page_js[], lines_js[], paint_js[], chart_js[];
 #ifdef PLUMB_HAVE_DYGRAPHS
@@ -198,7 +197,7 @@ const char *page_version(void)
         SHA256_DYGRAPHS_JS SHA256_DYGRAPHS_CSS;
 }
 
-// A plumb bob on its line.
+// The picture of a plumb bob on its line.
 static const char icon[] =
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath "
     "d='M8 0v6' stroke='%23778' stroke-width='1.5'/%3E%3Cpath d='M4.5 6h7L8 16z' "
@@ -238,7 +237,7 @@ static void write_policy(struct markup *m, bool interactive, bool loads, bool sh
     buffer_puts(&policy, "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
                          "style-src");
     if (shares_style)
-        buffer_puts(&policy, " 'self' file:; script-src 'none'"); // a folder has no 'self'
+        buffer_puts(&policy, " 'self' file:; script-src 'none'"); // in a folder there is no 'self'
     else
         put_hash(&policy, SHA256_PAGE_CSS);
     if (interactive)
@@ -391,7 +390,7 @@ void page_table_begin(struct markup *m, const char *class, const char *caption)
     markup_open(m, "div", "scroll");
     markup_attr(m, "role", "group");
     markup_attr(m, "aria-label", caption);
-    markup_attr(m, "tabindex", "0"); // the keyboard scrolls it too
+    markup_attr(m, "tabindex", "0"); // so that the keyboard can scroll it, too
     markup_open(m, "table", class);
     markup_element(m, "caption", "unseen", caption);
     markup_start(m, "thead");

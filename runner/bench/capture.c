@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a captured program, and reads the folder that it has written into. Only names of the forms
-// that the library gives are opened, and no links.
+// Runs a program to be captured, and reads the folder that it wrote. Only files with names that the
+// library gives are opened, and no links.
 #include "runner/bench/capture.h"
 
 #include "model/record/record.h"
@@ -25,7 +25,7 @@ enum { NAMES_SHOWN = 6, PROCESSES_MAX = 4096 };
 
 // ---- the program ----
 
-// The settings that the program is told, as NAME=value.
+// The settings for the program, as NAME=value.
 static const char **settings_of(const struct capture_program *p, size_t *count, struct arena *arena)
 {
     enum { SETTINGS = 8 };
@@ -46,8 +46,8 @@ static const char **settings_of(const struct capture_program *p, size_t *count, 
     return out;
 }
 
-// The environment that a program needs to be found and to find its libraries; nothing else of the
-// user's.
+// The environment that a program needs to be found and to find its libraries, and nothing else of
+// the user's.
 static const char *const *inner_environment(const char *const *settings, size_t count,
                                             struct arena *arena)
 {
@@ -112,7 +112,7 @@ int capture_run(int *status, const struct capture_program *p, struct error *err)
         return error_set(err, "%s: cannot be started: %s", p->words[0], strerror(errno));
     if (child == 0)
         become(p);
-    signal(SIGINT, SIG_IGN); // the program gets it too, and its end is told
+    signal(SIGINT, SIG_IGN); // the program gets the signal, too, and its end is reported
     int result = 0;
     for (pid_t ended = 0; result == 0 && ended != child;) {
         ended = waitpid(child, status, WNOHANG);
@@ -144,8 +144,8 @@ static int by_text(const void *left, const void *right)
     return first == second ? strcmp(*a, *b) : first < second ? -1 : 1;
 }
 
-// Paths of the files BEGIN.NUMBER or BEGIN.NUMBER.NUMBER, sorted by these. -1: the folder cannot be
-// read.
+// Lists the paths of files named BEGIN.NUMBER or BEGIN.NUMBER.NUMBER, sorted by these numbers. -1:
+// the folder cannot be read.
 static int find_files(const char ***out, size_t *count, const char *folder, const char *begin,
                       struct arena *arena, struct error *err)
 {
@@ -155,7 +155,7 @@ static int find_files(const char ***out, size_t *count, const char *folder, cons
     *out = NULL;
     *count = 0;
     if (!open && errno == ENOENT)
-        return 0; // what a build leaves empty is not kept
+        return 0; // an empty file left by a build is not kept
     if (!open)
         return error_set(err, "%s: %s", folder, strerror(errno));
     const char **names = NULL;
@@ -217,8 +217,8 @@ int capture_surveys(struct capture_surveys *out, const char *folder, struct aren
     return 0;
 }
 
-// Where buffers lay in that process says nothing of the code, and is written over before a
-// launch.
+// Sets addresses to zero: where buffers lay in that process does not concern the code, and the
+// addresses are replaced before a launch.
 static void blank_addresses(const struct record *record)
 {
     for (size_t l = 0; l < record->launch_count; l++) {
@@ -300,7 +300,7 @@ static void find_code(char out[OBJECT_ID_TEXT], const struct record *record, str
     buffer_puts(&text, "plumb capture 1\n");
     for (size_t i = 0; i < record->image_count; i++) {
         char code[OBJECT_ID_TEXT];
-        // code_id_of() only reads.
+        // code_id_of() does not change the bytes.
         code_id_of(code, &(struct code_file){(unsigned char *)(uintptr_t)record->images[i].bytes,
                                              record->images[i].size});
         buffer_printf(&text, "image %s\n", code);
@@ -315,7 +315,7 @@ static void find_code(char out[OBJECT_ID_TEXT], const struct record *record, str
     buffer_free(&text);
 }
 
-// Adds the function of a launch, unless it is there.
+// Adds the function of a launch, unless the list has it.
 static void add_function(struct code_function_list *out, const struct record *record,
                          const struct record_launch *launch, struct arena *arena)
 {
@@ -376,7 +376,7 @@ static void find_traits(struct traits *out, const struct record *record, struct 
 
 // ---- types ----
 
-// TMA descriptors say what they are of.
+// The element type that a TMA descriptor gives.
 static bool described_type(enum dtype *out, uint32_t type)
 {
     static const int types[RECORD_MAP_TYPES] = {
@@ -389,7 +389,7 @@ static bool described_type(enum dtype *out, uint32_t type)
     return type < RECORD_MAP_TYPES && types[type];
 }
 
-// The type of what was written, where a descriptor is of it.
+// Finds the type of the results, if a descriptor describes them.
 static void infer_type(struct record *record)
 {
     for (size_t l = 0; l < record->launch_count; l++) {
@@ -405,7 +405,8 @@ static void infer_type(struct record *record)
     }
 }
 
-// Two units in the last place of the largest result. Sums of FP32 in another order differ by more.
+// The tolerance: two units in the last place of the largest result. FP32 sums in another order
+// differ by more.
 static double tolerance_of(enum dtype type)
 {
     return type == DTYPE_BF16 || type == DTYPE_INT8 ? 0x1p-7
@@ -425,7 +426,7 @@ static bool is_untold(const struct problem *problem)
     return problem_parse(&unnamed, "capture=1", &none) == 0 && problem_equal(problem, &unnamed);
 }
 
-// Finds the problem of the record: its range's, or the series'. 1: there is neither.
+// Finds the problem of the record: that of its range, or that of the series. 1: there is neither.
 static int settle_problem(struct record *record, const struct capture_series *series, size_t shapes,
                           struct error *err)
 {
@@ -446,11 +447,13 @@ static int settle_problem(struct record *record, const struct capture_series *se
     return 0;
 }
 
-// ---- contents that several captures have ----
+// ---- contents that several captures share ----
 //
-// A file of each content, by its hash, in one folder; what a capture has is another name of it. So
-// fifty commits whose program fills its buffers alike hold them once. What no capture has any more
-// goes when the next one comes. Where files cannot have two names, each capture keeps its own.
+// Each content is one file in one folder, named by its hash; captures have hard links to it. So
+// fifty
+// commits whose program fills its buffers alike store them once. A content that no capture has any
+// more is removed when the next capture comes. Where files cannot have two names, each capture has
+// a copy.
 
 static bool is_alone(const char *path)
 {

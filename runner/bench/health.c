@@ -15,7 +15,7 @@
 enum { FACT_TEXT = 512, GPU_FIELDS = 11, SAID_MOST = 1 << 20 };
 #define SMI_PATIENCE_S 20
 
-// The first line of a file of the system; "" when there is none.
+// Reads the first line of a system file; "" when there is none.
 static void read_line(char out[FACT_TEXT], const char *root, const char *path)
 {
     char *name = xprintf("%s%s", root, path);
@@ -30,14 +30,14 @@ static void read_line(char out[FACT_TEXT], const char *root, const char *path)
     free(name);
 }
 
-// The word in brackets: "madvise" of "always [madvise] never".
+// The word in brackets: "madvise" in "always [madvise] never".
 static const char *chosen(const char *text, struct arena *arena)
 {
     const char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
     return close ? arena_strndup(arena, open + 1, (size_t)(close - open - 1)) : "";
 }
 
-// A file of our control group (version 2), or of the root that a container shows.
+// Reads a file of our control group (version 2), or of the root that a container shows.
 static void read_group(char out[FACT_TEXT], const char *root, const char *file)
 {
     char line[FACT_TEXT];
@@ -86,7 +86,7 @@ static void read_host(struct health *out, const char *root, struct arena *arena)
     out->cores = processors_cores(&out->cores_measured, &(struct processors_site){.root = root});
 }
 
-// The text that nvidia-smi prints for a query; NULL, and why in `err`, when it does not.
+// Returns what nvidia-smi prints for a query; NULL, with the reason in `err`, if that fails.
 static char *ask_smi(const char *query, struct error *err)
 {
     const char *const argv[] = {"nvidia-smi", query, "--format=csv,noheader,nounits", NULL};
@@ -154,7 +154,7 @@ static void read_gpus(struct health *out, struct arena *arena)
     struct error err;
     struct csv csv = {0};
     char *said = ask_smi(FIELDS("clocks_event_reasons.active"), &err);
-    if (!said) // drivers before 535 have the older name
+    if (!said) // drivers before 535 use the older name
         said = ask_smi(FIELDS("clocks_throttle_reasons.active"), &err);
     int status = said ? csv_parse_bare(&csv, said, strlen(said), "nvidia-smi", &err) : -1;
     if (status == 0 && csv.count && csv.columns != GPU_FIELDS)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starts a bench, greets it and ends it; asks it to list, open, measure, close and calibrate, and
-// says what of the answers is believed.
+// Starts a bench, greets it and ends it. Sends it commands (list, open, measure, close, calibrate),
+// and decides which answers are believed.
 #include "runner/bench/bench_talk.h"
 #include "runner/child/files.h"
 
@@ -23,26 +23,25 @@ struct bench {
     struct arena arena;
     struct device device;
     struct gpu gpu;
-    bool left;       // it was asked to quit
-    int64_t last_id; // of the series opened last
-    const char *bus; // of the device; NULL: it has none
+    bool left;       // it was told to quit
+    int64_t last_id; // id of the series that was opened last
+    const char *bus; // the device's address; NULL: it has none
     struct processors own;
-    char processors[PROCESSORS_TEXT]; // as told to the child; "" before it has opened anything
-    char said[400];                   // the child's last note or fail, for when it dies
+    char processors[PROCESSORS_TEXT]; // as the child was told; "" before it opened a series
+    char said[400];                   // the child's last note or fail, used when it dies
 };
 
-// ---- the child itself: which program, in which environment, seeing what
+// ---- the child: its program, its environment, and what it sees
 
 enum { PROCESSES_MAX = 4096, BENCH_LOG_BYTES = 1 << 20 };
 
-// Variables that a child may need to find its device and to keep its threads as the user wants
-// them.
+// Variables that a child may need to find its device, or with which the user limits its threads.
 static const char *const passed[] = {
     "CUDA_VISIBLE_DEVICES",   "CUDA_DEVICE_ORDER", "CUDA_HOME",     "LD_LIBRARY_PATH",
     "OMP_NUM_THREADS",        "OMP_PROC_BIND",     "OMP_PLACES",    "OPENBLAS_NUM_THREADS",
     "NVIDIA_VISIBLE_DEVICES", "ASAN_OPTIONS",      "UBSAN_OPTIONS", "LSAN_OPTIONS"};
 
-// One a line.
+// Lists the builds, one per line.
 static const char *builds(const struct bench_plan *plan, struct arena *arena)
 {
     const char *text = "PLUMB_BUILDS=";
@@ -73,7 +72,7 @@ static const char *const *child_environment(const struct bench_plan *plan, struc
     return env;
 }
 
-// Absolute path of the program: the sandbox shows it where it is.
+// Finds the program's absolute path, at which the sandbox shows it.
 static int find_bench(char out[PATH_MAX], const struct bench_plan *plan, struct error *err)
 {
     char own[PATH_MAX];
@@ -145,7 +144,7 @@ static int bench_spawn(struct bench *bench, struct error *err)
 
 static const double start_limit_s = 60, write_limit_s = 10, end_grace_s = 3;
 
-// A limit of the plan, or what it is by default.
+// A limit of the plan, or its default.
 static double bench_limit(double seconds, double otherwise)
 {
     return seconds > 0 ? seconds : otherwise;
@@ -181,19 +180,19 @@ static int end_child(struct process_result *result, struct bench *bench, double 
     return 0;
 }
 
-// True when a fresh child finds no device either.
+// Whether a fresh child finds no device either.
 static bool device_is_gone(const struct bench *bench, struct error *err)
 {
     struct bench *again = NULL;
     struct bench_plan plan = bench->plan;
-    plan.log_path = NULL; // the dead child's log stays
+    plan.log_path = NULL; // the dead child's log is kept
     int code = bench_start(&again, &plan, err);
     bench_stop(again);
     return code != 0;
 }
 
-// Nothing of the child's own ends it so: a person, the machine's want of memory, a scheduler. A
-// sandbox passes a signal on as a status above 128. What it used beyond its limits is its own.
+// Whether the child was killed by a person, the machine's lack of memory, or a scheduler. A sandbox
+// reports a signal as a status above 128. Exceeding its own limits is the child's own fault.
 static bool killed_from_outside(const struct process_result *result)
 {
     static const int signals[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGXCPU};
@@ -204,7 +203,8 @@ static bool killed_from_outside(const struct process_result *result)
     return found;
 }
 
-// The child closed its output: how did it end, and was it the device?
+// Handles a child that closed its output: finds out how it ended, and whether the device was the
+// cause.
 static int child_died(struct bench_outcome *out, struct bench *bench, struct error *err)
 {
     struct process_result result;
@@ -220,7 +220,7 @@ static int child_died(struct bench_outcome *out, struct bench *bench, struct err
     out->state = MEASURED_CRASHED;
     out->gone = true;
     out->faulted = (result.end == PROCESS_SIGNALLED ? result.code : result.code - 128) == SIGABRT;
-    // A device that was away for a moment says nothing of the kernel either.
+    // A device that was away for a moment tells nothing about the kernel either.
     out->own_fault = !killed_from_outside(&result) &&
                      !(result.end == PROCESS_EXITED && result.code == BENCH_DEVICE_LOST);
     snprintf(out->detail, sizeof(out->detail), "the process died: %s%s%s", ending,
@@ -312,7 +312,7 @@ int bench_exchange(struct bench_outcome *out, struct bench *bench, struct wire_l
     bench->said[0] = '\0';
     if (line->overflow)
         return error_set(err, "bench: a command is too long; shorten the paths");
-    // Whether the child takes the line shows in how it answers.
+    // Whether the child received the line will show in its answer.
     process_write(bench->process, wire_end(line), write_limit_s);
     if (read_answer(&outcome, bench, limit_s, handler, context, err))
         return -1;
@@ -386,7 +386,7 @@ static int take_greeting(struct greeting *greeting, const struct wire_record *re
     return read_figures(&bench->gpu, record, err);
 }
 
-// The end of a child that never greeted: its log says why.
+// Handles a child that ended before its greeting; its log says why.
 static int no_greeting(struct bench *bench, struct error *err)
 {
     struct process_result result;
@@ -507,7 +507,7 @@ const struct gpu *bench_gpu(const struct bench *bench)
     return &bench->gpu;
 }
 
-// ---- what a library holds
+// ---- the kernels of a library
 
 enum { KERNELS_MAX = 4096 };
 
@@ -611,12 +611,13 @@ static const double open_limit_s = 120, measure_limit_s = 120, close_limit_s = 6
 struct state_answer {
     int64_t id;
     const char *record; // "opened" or "closed"
-    const char *regime; // that has to be answered: who does not know it would time another; or NULL
+    const char *regime; // the regime that the answer must name, because a child that does not know
+                        // it would time another one; or NULL
     struct bench_outcome outcome;
     bool seen;
 };
 
-// An error that is no number is as bad as any: the largest there is.
+// Reads an error. One that is no number counts as the largest possible error.
 static int take_error(double *out, const struct wire_record *record, const char *key,
                       struct error *err)
 {
@@ -671,7 +672,7 @@ static int take_state(void *context, const struct wire_record *record, struct er
     return 0;
 }
 
-// A command that is answered by one state.
+// Sends a command whose answer is one state.
 static int ask_state(struct bench_outcome *out, struct bench *bench, struct wire_line *line,
                      struct state_answer answer, double limit_s, struct error *err)
 {
@@ -689,8 +690,9 @@ static int ask_state(struct bench_outcome *out, struct bench *bench, struct wire
     return 0;
 }
 
-// A child has a core of its own from its first series on: one that only says what its device is, or
-// that ends while the next one starts, needs none. Said once, not by every child.
+// Takes a core for the child when it opens its first series. A child that is only asked for its
+// device, or that ends while the next one starts, needs none. A failure is reported once and not by
+// every child.
 static void take_processors(struct bench *bench)
 {
     static atomic_bool said;
@@ -727,7 +729,8 @@ static int open_series(struct bench_outcome *out, struct bench_handle *handle, s
     if (series->base)
         wire_add_text(&line, "base", series->base);
     wire_add_int(&line, "seed", (int64_t)((series->seed + series->process) & INT64_MAX));
-    if (series->problem->number_count) // in all processes alike: its reference may take seconds
+    if (series->problem->number_count) // all processes use the same seed, because its reference may
+                                       // take seconds
         wire_add_int(&line, "known",
                      (int64_t)((series->known ? series->known : series->seed) & INT64_MAX));
     if (series->pins[ROLE_HEAD])
@@ -752,8 +755,8 @@ static int open_series(struct bench_outcome *out, struct bench_handle *handle, s
                       : 0;
 }
 
-// A child that died with two libraries in it does not say whose fault that was: the base alone, in
-// a fresh child, does.
+// Finds out which side is to blame. A child that died with two libraries does not tell; a fresh
+// child with only the base does.
 static int blame(struct bench_outcome *out, const struct bench *bench,
                  const struct bench_series *series, struct error *err)
 {
@@ -765,7 +768,7 @@ static int blame(struct bench_outcome *out, const struct bench *bench,
     alone.base = NULL;
     alone.pins[ROLE_HEAD] = series->pins[ROLE_BASE];
     struct bench_plan plan = bench->plan;
-    plan.log_path = NULL; // the dead child's log stays
+    plan.log_path = NULL; // the dead child's log is kept
     if (bench_start(&fresh, &plan, err))
         return -1;
     int result = open_series(&outcome, &handle, fresh, &alone, err);
@@ -822,13 +825,14 @@ struct sampling {
     struct bench_handle *handle;
     struct sample_list *base, *head;
     bool pairs;
-    uint32_t left; // samples, or pairs
+    uint32_t left; // number of samples or pairs that are missing
     uint16_t block;
-    bool half; // `first` waits for its partner
+    bool half; // `first` waits for the second sample of its pair
     struct sample first;
 };
 
-// Samples come in the order they were taken: the two of a pair after each other, then the next.
+// Takes a sample. They come in the order of measuring: the two of a pair, then those of the next
+// one.
 static int take_pair(struct sampling *s, const struct sample *sample, struct error *err)
 {
     if (!s->half) {
@@ -910,7 +914,7 @@ int bench_pairs(struct bench_outcome *out, struct sample_list *base, struct samp
                                 .block = block};
     if (measure(out, &sampling, "pairs", err))
         return -1;
-    out->own_fault = false; // whose it was cannot be told
+    out->own_fault = false; // it cannot be told which side is to blame
     return 0;
 }
 
@@ -926,7 +930,7 @@ void measurement_fill(struct measurement *out, const struct bench_outcome *outco
                       const struct sample_list *samples, struct arena *arena)
 {
     struct measurement measurement = {
-        // Well, but stopped before the first sample: nothing is known of it.
+        // It worked, but was stopped before the first sample, so nothing is known.
         .state =
             outcome->state == MEASURED_OK && !samples->count ? MEASURED_NOT_TAKEN : outcome->state,
         .count = samples->count,
@@ -952,7 +956,8 @@ struct figures {
     struct arena *arena;
 };
 
-// Readings beyond the profile's figures (a curve's points, a check) are welcome under any name.
+// Whether a key is valid. Readings beside the profile's figures (points of a curve, checks) may
+// have any name.
 static bool is_key(const char *key)
 {
     size_t length = strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_");
@@ -1010,7 +1015,7 @@ int bench_calibrate(struct bench_outcome *out, struct bench_figure_list *list, s
 uint64_t bench_draw_seed(void)
 {
     uint64_t seed;
-    // So few bytes are given whole or, once the system is up, never refused.
+    // A request for so few bytes is never cut short and, once the system is up, never refused.
     if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed)) {
         perror("getrandom");
         abort();

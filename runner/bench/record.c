@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The launches come over the wire from a process that runs foreign code, so each line is parsed as
-// the hostile text it is. The device code comes from the library's file: every cubin that has an
-// entry point which a launch names. What a library loads from elsewhere, compresses, or leaves to
-// the driver's compiler has no cubin here, and is refused by name.
+// hostile text. The device code is taken from the library's file: every cubin with an entry point
+// that a launch names. Code that a library loads from elsewhere, compresses, or leaves to the
+// driver's compiler has no cubin here; such a kernel is refused by name.
 #include "runner/bench/measure.h"
 
 #include "model/record/record.h"
@@ -22,7 +22,7 @@
 enum { RECORD_IMAGES = 64 };
 static const double record_limit_s = 60;
 
-// ---- what bench tells ----
+// ---- the launches that bench tells ----
 
 struct record_telling {
     struct record record;
@@ -98,7 +98,7 @@ static bool has_function(const struct elf_image *cubin, const char *name)
     return false;
 }
 
-// Adds the cubin if a launch needs it; *covered has a bit for each launch that has its function.
+// Adds the cubin if a launch needs it; *covered has a bit for each launch whose function was found.
 static void consider(struct record *record, bool *covered, const struct fatbin_entry *entry)
 {
     struct elf_image cubin;
@@ -150,7 +150,7 @@ static int find_images(struct bench_outcome *out, struct record *record,
 
 // ---- the file ----
 
-// The images as the record's id covers them, without what may differ.
+// The images without everything that the record's id does not cover.
 static struct record_image *cleared_images(const struct record *record, struct arena *arena)
 {
     struct record_image *images = arena_alloc(arena, (record->image_count + 1) * sizeof(*images));
@@ -200,7 +200,7 @@ int record_write(struct bench_outcome *out, const char *path, struct bench *benc
     struct record_telling t = {.arena = &arena};
     struct code_file file = {0};
     int status = -1;
-    t.record.problem = problem_in(series->problem, REGIME_COLD); // one record is for all regimes
+    t.record.problem = problem_in(series->problem, REGIME_COLD); // one record serves all regimes
     if (!text_copy(t.record.kernel, sizeof(t.record.kernel), series->kernel))
         return error_set(err, "'%.80s...' is no kernel's name", series->kernel);
     if (ask(out, &t, bench, series, err))
@@ -217,7 +217,7 @@ done:
     return status;
 }
 
-// ---- of a plan ----
+// ---- records of a plan ----
 
 int record_of_plan(struct bench_outcome *out, const char *to, const char *path,
                    const struct problem *problem, int64_t sms, struct error *err)
@@ -226,7 +226,7 @@ int record_of_plan(struct bench_outcome *out, const char *to, const char *path,
     struct record record;
     struct error why;
     struct arena arena = {0};
-    const struct problem work = problem_in(problem, REGIME_COLD); // one record is for all regimes
+    const struct problem work = problem_in(problem, REGIME_COLD); // one record serves all regimes
     int status = 0;
     *out = (struct bench_outcome){.state = MEASURED_OK, .role = ROLE_HEAD};
     if (plan_file_open(&file, path, &why)) {
@@ -249,9 +249,10 @@ int record_of_plan(struct bench_outcome *out, const char *to, const char *path,
     return status;
 }
 
-// ---- what it runs ----
+// ---- the code id of a record ----
 
-// A launch's kernel as the hash of its code, wherever it may be looked up, and no addresses.
+// Writes a launch's kernel as the hash of its code, wherever it is looked up, and without
+// addresses.
 static void put_launch(struct record_launch *launch, const struct record *record,
                        struct arena *arena)
 {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds a commit's kernels in the sandbox, or takes them from the cache: what a build is called,
-// which of its libraries need not be made, where builds are kept, and the making itself.
+// Builds a commit's kernels in the sandbox, or takes them from the cache. This covers the key of a
+// build,
+// the libraries that need not be made, the cache, and the build itself.
 //
 // The cache's layout:
 //   KEY/state     "ok" or the reason of the failure, a newline, seconds
-//   KEY/log       of the build
-//   KEY/parts     which libraries a later build may take over
-//   KEY/out/      what it left there, as code_settle() has it
-//   KEY/stated/   its statements
-//   KEY.lock      held while KEY is being built
-//   tmp-KEY-PID/  being built, or left by a builder that was killed
-//   tidied        when the cache was last looked through, by its own time
+//   KEY/log       the build's log
+//   KEY/parts     the libraries that a later build may take over
+//   KEY/out/      the libraries and files, as code_settle() leaves them
+//   KEY/stated/   the statements
+//   KEY.lock      locked while KEY is being built
+//   tmp-KEY-PID/  a build in progress, or left by a builder that was killed
+//   tidied        its time says when the cache was last cleaned
 #include "runner/build/build.h"
 
 #include "model/buffer.h"
@@ -39,8 +40,9 @@
 
 // ==== overlays ====
 //
-// One walk over the folder, in the order of names: it lists what is there, one line per file, and
-// copies it when a target is given. The id is that of the list.
+// Walks over the folder once, in the order of names. The walk lists the files, one per line, and
+// copies
+// them if a target is given. The id is the hash of the list.
 
 enum { FILES_MOST = 10000, DEPTH_MOST = 64 };
 static const uint64_t bytes_most = (uint64_t)256 << 20;
@@ -63,7 +65,7 @@ static int wanted(const struct dirent *entry)
 
 static int by_bytes(const struct dirent **a, const struct dirent **b)
 {
-    return strcmp((*a)->d_name, (*b)->d_name); // alphasort goes by the locale
+    return strcmp((*a)->d_name, (*b)->d_name); // alphasort() depends on the locale
 }
 
 static int list_file(struct overlay_walk *walk, const char *path, const char *name,
@@ -94,7 +96,7 @@ static int list_file(struct overlay_walk *walk, const char *path, const char *na
 static int visit_folder(struct overlay_walk *walk, const char *path, const char *name,
                         const char *to, int depth, struct error *err);
 
-// name: below the overlay, and of the copy below its target.
+// Visits a file or folder. `name` is its path below the overlay, and below the copy's target.
 static int visit(struct overlay_walk *walk, const char *path, const char *name, const char *to,
                  int depth, struct error *err)
 {
@@ -179,20 +181,21 @@ int overlay_copy(const struct overlay *overlay, const char *to, struct error *er
 
 enum { LOG_BYTES = 4 << 20, LOG_TAIL = 16384, ANCESTORS_MAX = 256 };
 
-// Where a statement is looked at: the same paths hold other things in another commit.
+// Where a statement is checked: at another commit the same paths have other contents.
 struct build_place {
     const struct repository *repository;
     const char *commit;
     const struct recipe *recipe;
 };
 
-// ---- how much memory may still be taken
+// ---- how much memory may still be used
 //
-// Asks /proc/meminfo, and each control group from our own up to the root that a container shows.
+// Reads /proc/meminfo, and each control group from our own up to the root that a container shows.
 
 enum { LINE = 4096 };
 
-// The number behind `key` in a file of lines "key number"; of the first line where key is "".
+// Reads the number after `key` from a file with lines "key number"; with key "", from its first
+// line.
 static bool read_number(uint64_t *out, const char *root, const char *folder, const char *file,
                         const char *key)
 {
@@ -216,8 +219,8 @@ static bool read_number(uint64_t *out, const char *root, const char *folder, con
     return found;
 }
 
-// The memory that one group leaves free. Memory that holds files counts as free: it makes room when
-// it is wanted.
+// The memory that a control group leaves free. Memory that caches files counts as free, because the
+// system releases it when needed.
 static uint64_t left_by(const char *root, const char *group)
 {
     static const char *const yields[] = {"inactive_file ", "active_file ", "slab_reclaimable "};
@@ -251,7 +254,7 @@ static uint64_t left_by_groups(const char *root)
         least = left < least ? left : least;
         free(group);
         if (end)
-            *end = '\0'; // the one above
+            *end = '\0'; // now the group above
         else
             own = NULL;
     }
@@ -269,9 +272,10 @@ uint64_t spare_memory_bytes(const char *root)
     return least == UINT64_MAX ? least : least / 2;
 }
 
-// ---- the files that a build sees, and what of them may surprise
+// ---- the files that a build sees, and which of them may surprise
 
-// Exports the commit to the directory. 1: it cannot be, and the build's state and reason say why.
+// Exports the commit to the directory. 1: that is not possible, and the build's state and reason
+// say why.
 static int build_source(struct build *build, struct exported *out, const struct build_place *place,
                         const char *directory, struct arena *arena, struct error *err)
 {
@@ -291,7 +295,7 @@ static int build_source(struct build *build, struct exported *out, const struct 
     return 1;
 }
 
-// Adds to the reason of a failed build what of its files is not what it is in a checkout.
+// Adds to the reason of a failed build how its files differ from those in a checkout.
 static void build_source_seen(struct build *build, const struct exported *exported,
                               struct arena *arena)
 {
@@ -312,20 +316,22 @@ static void build_source_seen(struct build *build, const struct exported *export
     }
 }
 
-// ---- its key
+// ---- the key of a build
 //
-// A hash over its toolchain, recipe and inputs, each a field with its length.
+// A hash over its toolchain, recipe and inputs; each is a field with its length.
 
-// 4: what a build left is kept as code_settle() has it, without debug information of cubins.
+// Version 4: the output of a build is kept in the form of code_settle(), without debug information
+// of cubins.
 enum { KEY_VERSION = 4 };
 
-// Fields carry their length, so that no two lists of fields read the same.
+// Adds a field. It carries its length, so that two different lists of fields never give the same
+// text.
 static void build_key_field(struct buffer *to, const char *name, const char *value)
 {
     buffer_printf(to, "%s %zu:%s\n", name, strlen(value), value);
 }
 
-// All of a key but the inputs: format, toolchain, command, output pattern, overlay,
+// Adds everything except the inputs: format, toolchain, command, output pattern, overlay,
 // environment.
 static void build_key_recipe(struct buffer *to, const struct builder *builder,
                              const struct recipe *recipe)
@@ -345,7 +351,7 @@ static void build_key_recipe(struct buffer *to, const struct builder *builder,
     }
 }
 
-// The key of a commit becomes that of the same content built as an untrusted head.
+// Turns a commit's key into that of the same content built as an untrusted head.
 static void build_key_of_head(char key[OBJECT_ID_TEXT])
 {
     char *text = xprintf("plumb head %s\n", key);
@@ -353,8 +359,8 @@ static void build_key_of_head(char key[OBJECT_ID_TEXT])
     free(text);
 }
 
-// Adds .gitmodules to the key: a submodule that it does not name is an empty folder. A commit
-// without one adds nothing.
+// Adds .gitmodules to the key, because a submodule that it does not name becomes an empty folder. A
+// commit without that file adds nothing.
 static int build_key_submodules(struct buffer *to, const struct repository *repository,
                                 const char *commit, struct error *err)
 {
@@ -397,17 +403,17 @@ int build_key(char out[OBJECT_ID_TEXT], const struct builder *builder,
 
 // ---- parts
 //
-// Libraries of one build that the next need not make. A build may
-// state what a library was made from, in a file beside it (build.h has its form). A trusted build
-// is kept with a file `parts`, a line per such library:
+// Libraries of one build that the next one need not make. A build may state what a library was made
+// from, in a file beside it (build.h describes its form). A trusted build is kept with a file
+// `parts`, which has a line for each such library:
 //   PART NAME
 // PART is the content id of the recipe, the toolchain, the library's name, and each stated path and
-// name with what the commit has there. Equal parts mean an equal library, as far as the statement
-// is true: only builds of a trusted commit have parts, so only trusted statements are believed.
+// name with its content at the commit. Equal parts mean equal libraries, if the statement is true.
+// Only builds of trusted commits have parts, so only trusted statements are believed.
 
 enum { STATEMENT_MAX = 1 << 20, PARTS_MAX = 1 << 20, NAME_MAX_BYTES = 200 };
 
-// A commit's inputs, looked at once for all libraries.
+// A commit's inputs, which are read once for all libraries.
 struct inputs_view {
     const struct build_place *place;
     char recipe[OBJECT_ID_TEXT]; // recipe, toolchain, environment and submodules
@@ -424,7 +430,8 @@ static int open_view(struct inputs_view *view, const struct builder *builder,
     build_key_recipe(to, builder, recipe);
     for (size_t i = 0; i < recipe->input_count; i++)
         build_key_field(to, "input", recipe->inputs[i]);
-    // The files of a submodule have no names here: a new commit of one counts for all libraries.
+    // The names of a submodule's files are not listed here: a new commit of a submodule changes all
+    // libraries' parts.
     int status = repository_names(&view->names, place->repository, place->commit, recipe->inputs,
                                   recipe->input_count, &view->arena, err);
     if (status == 0 && view->names.submodules[0]) {
@@ -446,7 +453,7 @@ static void add_names(struct buffer *to, const struct inputs_view *view, const c
     }
 }
 
-// False when the commit has no such path.
+// Adds a path with its content. False when the commit has no such path.
 static bool add_path(struct buffer *to, const struct inputs_view *view, const char *path)
 {
     char id[OBJECT_ID_TEXT];
@@ -480,7 +487,7 @@ static bool add_statement(struct buffer *to, const struct inputs_view *view, cha
     return any_path;
 }
 
-// The part of a library, whose statement lies beside it in `folder`. False when it has none.
+// Computes the part of a library from its statement in `folder`. False when it has none.
 static bool find_part(char part[OBJECT_ID_TEXT], const struct inputs_view *view, const char *folder,
                       const char *name)
 {
@@ -498,7 +505,8 @@ static bool find_part(char part[OBJECT_ID_TEXT], const struct inputs_view *view,
     return stated;
 }
 
-// Of a library directly in PLUMB_OUT, of plain characters; NULL for others, which have no part.
+// The name of a library that lies directly in PLUMB_OUT and consists of plain characters; NULL for
+// others, which have no part.
 static const char *plain_name(const char *library, const char *folder)
 {
     static const char plain[] =
@@ -511,15 +519,15 @@ static const char *plain_name(const char *library, const char *folder)
     return used > 0 && used <= NAME_MAX_BYTES && !name[used] && name[0] != '.' ? name : NULL;
 }
 
-// Writes DIRECTORY/parts for a finished build. A library has none that states nothing, or states a
-// path that the commit does not have; a commit whose inputs hold symbolic links has none at all,
-// since a path does not tell then what was read.
+// Writes DIRECTORY/parts for a finished build. A library without a statement has no part, nor has
+// one that states a path that the commit does not have. If the commit's inputs contain symbolic
+// links, no library has a part, because a path then does not tell what was read.
 static int build_parts_write(const char *directory, const struct build *build,
                              const struct builder *builder, const struct build_place *place,
                              struct error *err)
 {
     char *path = xprintf("%s/parts", directory), *out = xprintf("%s/made", directory);
-    char *folder = realpath(out, NULL); // as the libraries are named
+    char *folder = realpath(out, NULL); // in the form in which libraries are named
     struct inputs_view view = {0};
     FILE *file = NULL;
     int status = 0;
@@ -561,7 +569,7 @@ static bool take(const char *have, const char *directory, const char *name)
         free(to);
         free(from);
     }
-    if (!taken) { // a library without its statement could not be passed on
+    if (!taken) { // without its statement a library could not be passed on again
         char *to = xprintf("%s/%s", have, name);
         files_remove(to, &ignored);
         free(to);
@@ -569,8 +577,8 @@ static bool take(const char *have, const char *directory, const char *name)
     return taken;
 }
 
-// Copies into `have` each library of the kept build `directory`, with its statement, whose part is
-// the same at `place`. What cannot be read or copied is not offered. Returns how many were.
+// Copies libraries of the kept build `directory` into `have`, with their statements, if their parts
+// are the same at `place`. Those that cannot be read or copied are left out. Returns their number.
 static size_t build_parts_offer(const char *have, const char *directory,
                                 const struct builder *builder, const struct build_place *place)
 {
@@ -595,9 +603,9 @@ static size_t build_parts_offer(const char *have, const char *directory,
     return count;
 }
 
-// ---- builds that are kept
+// ---- kept builds
 
-// A pattern that matches the path itself, whatever characters it has.
+// Returns a pattern that matches exactly this path, whatever characters it has.
 static char *escape_pattern(const char *path)
 {
     char *escaped = xcalloc(2 * strlen(path) + 1, 1), *to = escaped;
@@ -609,7 +617,8 @@ static char *escape_pattern(const char *path)
     return escaped;
 }
 
-// A library may be hostile in name and kind: links and whatever lies outside do not count.
+// Whether a file lies inside the folder. A library's name and kind may be hostile: links and files
+// outside do not count.
 static bool is_inside(const char *file, const char *root)
 {
     struct stat status;
@@ -619,7 +628,7 @@ static bool is_inside(const char *file, const char *root)
            strncmp(real, root, length) == 0 && real[length] == '/';
 }
 
-// Every pattern of the list, which has blanks between.
+// Finds the files that match any pattern of the list, whose patterns are separated by blanks.
 static void find_matches(glob_t *found, const char *root, const char *outputs)
 {
     char *escaped = escape_pattern(root);
@@ -638,8 +647,8 @@ static int by_path(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-// Libraries below `directory` that match the pattern: regular files that are really there, each
-// once, though two patterns match it. A build may leave any number.
+// Finds the libraries below `directory` that match the patterns: regular files that really lie
+// there, each once even if two patterns match. A build may leave any number.
 static size_t build_cache_find(const char *const **out, const char *directory, const char *outputs,
                                struct arena *arena)
 {
@@ -673,14 +682,15 @@ static bool read_state(struct build *build, const char *directory, struct arena 
         ok = parse_double(&build->seconds, line + 1) == 0;
         build->state = strcmp(text, "ok") == 0 ? BUILD_OK : BUILD_FAILED;
         build->reason = build->state == BUILD_OK ? "" : arena_strdup(arena, text);
-        utimensat(AT_FDCWD, path, NULL, 0); // used now: the prune keeps it longer
+        utimensat(AT_FDCWD, path, NULL, 0); // it is used now, so the prune keeps it longer
     }
     free(text);
     free(path);
     return ok;
 }
 
-// True when the key is there: fills state, reason, seconds, libraries, log; marks it as used.
+// Loads a kept build. True when the key is there: fills in state, reason, seconds, libraries and
+// log, and marks it as used.
 static bool build_cache_load(struct build *out, const char *cache, const char *key,
                              const char *outputs, struct arena *arena)
 {
@@ -698,14 +708,14 @@ static bool build_cache_load(struct build *out, const char *cache, const char *k
     free(tail);
     free(log);
     free(where);
-    // Somebody emptied it: as good as not there.
+    // Somebody emptied it, so it counts as missing.
     if (build.state == BUILD_OK && build.library_count == 0)
         return false;
     *out = build;
     return true;
 }
 
-// The file of that name is the one that is open: a prune may have removed it while we waited.
+// Whether the open file still has that name: a prune may have removed it while this process waited.
 static bool is_named(int fd, const char *path)
 {
     struct stat ours, there;
@@ -752,7 +762,7 @@ static int build_cache_state(const char *directory, const struct build *build, s
     return ok ? 0 : -1;
 }
 
-// ---- the making
+// ---- making a build
 
 static const double default_timeout_s = 600;
 
@@ -767,7 +777,8 @@ static const char inside_out[] = "/plumb/out";
 static const char inside_have[] = "/plumb/have";
 
 static const char inside_overlay[] = "/plumb/overlay";
-static const char waiting[] = ".waiting"; // in $PLUMB_BUILD, until the command begins
+static const char waiting[] = ".waiting"; // a file in $PLUMB_BUILD that exists until the command
+                                          // begins
 
 struct work {
     const struct builder *builder;
@@ -776,7 +787,7 @@ struct work {
     const struct recipe *recipe;
     const char *base; // of an untrusted head; NULL: the commit is trusted
     char *directory, *source, *build, *out, *have, *overlay, *log; // `out` is $PLUMB_OUT
-    struct arena arena;                                            // of the command line
+    struct arena arena;                                            // holds the command line
 };
 
 static void open_work(struct work *work, const char *key)
@@ -792,7 +803,7 @@ static void open_work(struct work *work, const char *key)
 
 static void close_work(struct work *work)
 {
-    struct error ignored; // what stays is an abandoned build, and the next prune's
+    struct error ignored; // what remains is an abandoned build, which the next prune removes
     files_remove(work->directory, &ignored);
     free(work->directory);
     free(work->source);
@@ -838,7 +849,7 @@ static const char *const *environment(struct work *work)
     env[used++] = arena_printf(&work->arena, "TMPDIR=%s", build);
     env[used++] = arena_printf(&work->arena, "PATH=%s", toolchain_path(toolchain, &work->arena));
     env[used++] = "LC_ALL=C.UTF-8";
-    env[used++] = "SOURCE_DATE_EPOCH=0"; // __DATE__ must not make equal sources differ
+    env[used++] = "SOURCE_DATE_EPOCH=0"; // so that __DATE__ does not make equal sources differ
     for (size_t i = 0; i < recipe->environment_count; i++) {
         const char *value = getenv(recipe->environment[i]);
         if (value && !sets_variable(toolchain, recipe->environment[i]))
@@ -894,7 +905,8 @@ static const char *const *command_line(struct work *work, const char *const *env
         binds[count++] = (struct sandbox_bind){prefix, prefix, false};
     for (size_t i = 0; i < recipe->folder_count; i++)
         binds[count++] = (struct sandbox_bind){recipe->folders[i], recipe->folders[i], false};
-    // A program that is captured was built in place by its own Makefile, or writes beside itself.
+    // A captured program may have been built in place by its Makefile, or may write files beside
+    // itself.
     binds[count++] = (struct sandbox_bind){work->source, inside_source, recipe->in_place};
     binds[count++] = (struct sandbox_bind){work->have, inside_have, false};
     if (recipe->overlay)
@@ -902,7 +914,7 @@ static const char *const *command_line(struct work *work, const char *const *env
     binds[count++] = (struct sandbox_bind){work->build, inside_build, true};
     binds[count++] = (struct sandbox_bind){work->out, inside_out, true};
     const struct process_limits limits = limits_of(work);
-    size_t measured_on = 0; // a build gives way to who measures, and to nobody else
+    size_t measured_on = 0; // a build makes room for processes that measure, and for no others
     processors_cores(&measured_on, &processors_here);
     const struct sandbox_view view = {.binds = binds,
                                       .bind_count = count,
@@ -916,7 +928,7 @@ static const char *const *command_line(struct work *work, const char *const *env
     const char **argv = arena_alloc(&work->arena, 4 * sizeof(*argv));
     argv[0] = "sh";
     argv[1] = "-c";
-    // The file that is still there afterwards says that the command was never begun.
+    // If this file is still there afterwards, the command was never started.
     argv[2] = arena_printf(&work->arena, "rm -f \"$PLUMB_BUILD/%s\"; %s", waiting, recipe->command);
     return sandbox_argv(work->builder->sandbox, &view, argv, &work->arena);
 }
@@ -952,16 +964,17 @@ static int run_command(struct process_result *result, struct work *work, struct 
     return status;
 }
 
-// Whether the build was ended from outside. A signal that bubblewrap itself dies of comes from
-// outside of it. systemd ends a scope by SIGTERM when one of its processes had to go for the
-// scope's memory.
+// Whether the build was ended from outside. A signal that kills bubblewrap itself comes from
+// outside. systemd ends a scope by SIGTERM when a process had to be killed because of the scope's
+// memory.
 static bool ended_from_outside(const struct process_result *result)
 {
     return result->end == PROCESS_SIGNALLED &&
            (result->code == SIGKILL || result->code == SIGTERM || result->code == SIGXCPU);
 }
 
-// A build that fills the disk cannot always say so in its log, so the room left is asked for.
+// Whether the disk is full. A build that fills it cannot always report that in its log, so the free
+// space is checked.
 static bool is_full(const char *folder)
 {
     enum { LEAST_BYTES = 1 << 20 };
@@ -971,23 +984,18 @@ static bool is_full(const char *folder)
             (disk.f_files > 0 && disk.f_favail == 0));
 }
 
-// Failures of this machine, not of the commit: they must not be kept.
+// Whether this machine caused the failure and not the commit; such a failure must not be kept.
 static bool ran_out(const struct process_result *result, const char *log, const char *folder)
 {
-    static const char *const signs[] = {"No space left on device",
-                                        "Disk quota exceeded",
-                                        "Cannot allocate memory",
-                                        "out of memory",
-                                        "virtual memory exhausted",
-                                        "Killed signal terminated program",
-                                        "Too many open files",
-                                        "shared object file: Error 24", // the same, by ld.so
-                                        "File too large",
-                                        "File size limit exceeded",
-                                        "CPU time limit exceeded",
-                                        "fork: retry", // bash
-                                        "Cannot fork", // dash
-                                        "Resource temporarily unavailable"};
+    static const char *const signs[] = {
+        "No space left on device", "Disk quota exceeded", "Cannot allocate memory", "out of memory",
+        "virtual memory exhausted", "Killed signal terminated program", "Too many open files",
+        // The same, reported by ld.so.
+        "shared object file: Error 24", "File too large", "File size limit exceeded",
+        "CPU time limit exceeded",
+        "fork: retry", // reported by bash
+        "Cannot fork", // reported by dash
+        "Resource temporarily unavailable"};
     enum { SHELL_KILLED = 128 + SIGKILL, SHELL_TIMED = 128 + SIGXCPU };
     if (result->end == PROCESS_EXCEEDED || ended_from_outside(result))
         return true;
@@ -1001,7 +1009,8 @@ static bool ran_out(const struct process_result *result, const char *log, const 
     return is_full(folder);
 }
 
-// A command that is not there, as shells, make and ninja say it. A compiler says so of a file.
+// Whether a command was not found, as shells, make and ninja report it. Compilers report missing
+// files in the same words.
 static bool lacks_program(const struct process_result *result, const char *log)
 {
     static const char *const ends[] = {": not found", ": command not found", " Error 127",
@@ -1019,7 +1028,8 @@ static bool lacks_program(const struct process_result *result, const char *log)
     return false;
 }
 
-// A command that failed may have left some of its libraries: they are as good as they were.
+// Judges a build. A command that failed may have made some of its libraries, which are still
+// usable.
 static void judge(struct build *build, const struct work *work, const struct process_result *result,
                   struct arena *arena)
 {
@@ -1057,25 +1067,26 @@ static void judge(struct build *build, const struct work *work, const struct pro
 static int make_directories(const struct work *work, struct error *err)
 {
     struct error ignored;
-    files_remove(work->directory, &ignored); // of a process that had our number
+    files_remove(work->directory, &ignored); // left by an earlier process with our process number
     const char *const made[] = {work->directory, work->build, work->out, work->have};
     for (size_t i = 0; i < ARRAY_COUNT(made); i++) {
-        // Nobody else gets below the first: what root's build makes there may run as root for all.
+        // Only this user may enter the first folder: what root's build makes there may run as root
+        // for everybody.
         if (mkdir(made[i], i == 0 ? 0700 : 0777))
             return error_set(err, "%s: cannot make the directory: %s", made[i], strerror(errno));
     }
     return 0;
 }
 
-// Offers the libraries of the nearest build of the trusted history that are the same here: that
-// build may be one of the base itself, or of the commit's own past where the commit is trusted.
+// Offers libraries of the nearest build of the trusted history that are unchanged here. That may be
+// a build of the base itself, or of the commit's own past if the commit is trusted.
 static void offer_libraries(const struct work *work)
 {
     const struct builder *builder = work->builder;
     const struct build_place here = {work->repository, work->commit, work->recipe};
     struct arena arena = {0};
     struct commit commit;
-    struct error ignored; // whatever goes wrong: what is not offered is built
+    struct error ignored; // if anything goes wrong, nothing is offered and everything is built
     int status = repository_commit(&commit, work->repository,
                                    work->base ? work->base : work->commit, &arena, &ignored);
     for (size_t i = 0; status == 0 && i < ANCESTORS_MAX; i++) {
@@ -1114,8 +1125,8 @@ static int export_and_run(struct build *build, struct work *work, struct arena *
     return 0;
 }
 
-// Keeps what the command left. A build that left more than it may has failed, and nothing of it is
-// kept.
+// Keeps what the command left. If it left more than is allowed, the build has failed and nothing of
+// it is kept.
 static int settle(struct build *build, const struct work *work, struct arena *arena,
                   struct error *err)
 {
@@ -1141,7 +1152,7 @@ static int settle(struct build *build, const struct work *work, struct arena *ar
     return status;
 }
 
-// Source and scratch go; the rest becomes the cache's entry at once.
+// Removes source and scratch, and renames the rest to the cache's entry.
 static int keep(struct build *build, const struct work *work, struct arena *arena,
                 struct error *err)
 {
@@ -1157,7 +1168,7 @@ static int keep(struct build *build, const struct work *work, struct arena *aren
         build_cache_state(work->directory, build, err))
         goto done;
     struct error ignored;
-    files_remove(final, &ignored); // an emptied entry; a good one would have been found
+    files_remove(final, &ignored); // an emptied entry; an intact one would have been found
     if (rename(work->directory, final)) {
         error_set(err, "%s: cannot keep the build: %s", final, strerror(errno));
         goto done;
@@ -1193,8 +1204,8 @@ static int build_now(struct build *out, struct work *work, const char *key, stru
     return result;
 }
 
-// The key that the build has or will have: what is trusted serves everyone, what was made of a head
-// serves heads.
+// Finds a kept build, and the key that it has or will have. Builds of trusted commits serve
+// everybody, builds of heads serve only heads.
 static int find_kept(struct build *out, bool *found, char key[OBJECT_ID_TEXT],
                      const struct builder *builder, const struct repository *repository,
                      const char *commit, const char *base, const struct recipe *recipe,
@@ -1254,9 +1265,9 @@ int build_commit(struct build *out, const struct builder *builder,
     return result;
 }
 
-// ==== throwing builds away ====
+// ==== removing builds ====
 //
-// Throws kept builds away: by age and size, and what killed builders left.
+// Removes kept builds by age and size, and what killed builders left.
 
 enum { KEY_LENGTH = 40, DAY_S = 86400 };
 
@@ -1270,7 +1281,7 @@ struct kept_list {
     size_t count, capacity;
 };
 
-// Removes what a builder left that nobody waits for: the lock can be had at once.
+// Removes what a killed builder left, if its lock can be taken at once.
 static int remove_abandoned(struct prune_result *result, const char *cache, const char *name,
                             struct error *err)
 {
@@ -1296,7 +1307,7 @@ static void add_kept(struct kept_list *list, const char *cache, const char *name
     char *state = xprintf("%s/state", kept.path);
     struct stat status;
     if (stat(state, &status) == 0)
-        kept.used = status.st_mtim; // without a state it is from long ago, and goes first
+        kept.used = status.st_mtim; // without a state it counts as very old and is removed first
     kept.bytes = files_size(kept.path);
     free(state);
     list->items = xgrow(list->items, list->count, &list->capacity, sizeof(*list->items));
@@ -1334,7 +1345,7 @@ static int oldest_first(const void *left, const void *right)
     return (a.tv_nsec > b.tv_nsec) - (a.tv_nsec < b.tv_nsec);
 }
 
-// Renamed first, so that nobody finds half of it.
+// Removes a kept build. It is renamed first, so that nobody finds half of it.
 static int remove_kept(const char *cache, const struct kept_build *kept, struct error *err)
 {
     char *aside = xprintf("%s/tmp-%s-prune", cache, strrchr(kept->path, '/') + 1);
@@ -1347,9 +1358,9 @@ static int remove_kept(const char *cache, const struct kept_build *kept, struct 
     return code;
 }
 
-// Removes the folders that builds show to their libraries. They hold other names of the same files.
-// A folder is made again when it is asked for, and goes with builds, unless a run that goes on may
-// have it open.
+// Removes the folders in which libraries see their files. These are hard links to the same files.
+// Such a folder is made again when it is needed. It is removed with its builds, unless a run may
+// still have it open.
 static int remove_shown(const char *cache, time_t now, struct error *err)
 {
     char *kept = xprintf("%s/" BUILD_KEPT, cache);
@@ -1387,7 +1398,7 @@ int build_prune(struct prune_result *out, const char *cache, double max_age_s, u
         double age_s = difftime(now.tv_sec, kept->used.tv_sec);
         bool old = max_age_s > 0 && age_s > max_age_s;
         if (!old && !(max_bytes > 0 && result.bytes_kept > max_bytes))
-            break; // the others are younger, and fit
+            break; // the others are younger, and there is room for them
         code = remove_kept(cache, kept, err);
         result.removed++;
         result.kept--;
@@ -1404,12 +1415,13 @@ int build_prune(struct prune_result *out, const char *cache, double max_age_s, u
     return code;
 }
 
-// ---- what nobody asks for
+// ---- cleaning without being asked
 
 enum { TIDY_AGE_S = 180 * DAY_S };
 static const uint64_t tidy_bytes = (uint64_t)16 << 30;
 
-// True once a day: sizing a large cache takes longer than starting. A clock that went back counts.
+// True once a day, because measuring a large cache takes longer than starting. A clock that was set
+// back counts, too.
 static bool is_due(const char *cache)
 {
     struct stat last;
@@ -1428,7 +1440,7 @@ static bool is_due(const char *cache)
 void build_tidy(const char *cache)
 {
     struct prune_result result = {0};
-    struct error ignored; // another one's at it, or the next one will be
+    struct error ignored; // another process is cleaning, or the next one will
     DIR *directory = opendir(cache);
     if (!directory)
         return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads a log line by line: cleans the line, asks for each tool whether it wrote it, and keeps what
-// says the cause before what only says that something failed.
+// Reads a log line by line. It cleans each line, checks for each tool whether it wrote the line,
+// and puts lines that tell a cause before lines that only report a failure.
 #include "runner/build/build.h"
 
 #include <ctype.h>
@@ -10,10 +10,10 @@
 
 enum { LINE_MOST = 4096, FILE_MOST = 200, TEXT_MOST = 300, LAST_LINES = 3 };
 
-// How much a line says about the cause.
+// Whether a line tells a cause or only reports a failure.
 enum rank { RANK_NONE, RANK_CAUSE, RANK_EFFECT };
 
-// A line taken apart; pieces of the line, not ended by a NUL.
+// A line split into parts; they point into the line and do not end with a NUL.
 struct found_error {
     const char *file, *text;
     size_t file_length;
@@ -49,9 +49,9 @@ static bool ends(const char *text, const char *with)
     return length >= wanted && strcmp(text + length - wanted, with) == 0;
 }
 
-// ---- one line, clean ----
+// ---- cleaning a line ----
 
-// Skips an escape sequence of a terminal: a colour, a title, a link.
+// Skips a terminal's escape sequence: a colour, a title, a link.
 static const char *skip_escape(const char *from)
 {
     const char kind = *from;
@@ -71,8 +71,8 @@ static const char *skip_escape(const char *from)
     return from;
 }
 
-// Copies the line at `from` without control bytes; what a carriage return was written over is gone.
-// Returns where the next line begins, NULL after the last.
+// Copies the line at `from` without control bytes; text that a carriage return overwrote is
+// dropped. Returns the beginning of the next line, NULL after the last.
 static const char *next_line(char out[LINE_MOST], const char *from)
 {
     size_t used = 0;
@@ -95,7 +95,7 @@ static const char *next_line(char out[LINE_MOST], const char *from)
     return *from ? from + 1 : from;
 }
 
-// Reads "12" and what follows it; 0 when there is no such number.
+// Reads "12" and moves past it; 0 when there is no such number.
 static uint32_t read_line_number(const char **at)
 {
     uint32_t value = 0;
@@ -105,9 +105,9 @@ static uint32_t read_line_number(const char **at)
     return isdigit((unsigned char)**at) ? 0 : value;
 }
 
-// ---- what tools write ----
+// ---- the forms of tools' messages ----
 
-// "FILE:12: TEXT" and "FILE:12:34: TEXT"
+// Splits "FILE:12: TEXT" and "FILE:12:34: TEXT".
 static bool split_colon(struct found_error *out, const char *line)
 {
     for (const char *colon = strchr(line, ':'); colon; colon = strchr(colon + 1, ':')) {
@@ -126,7 +126,7 @@ static bool split_colon(struct found_error *out, const char *line)
     return false;
 }
 
-// "FILE(12): TEXT", as nvcc writes it.
+// Splits "FILE(12): TEXT", which nvcc writes.
 static bool split_bracket(struct found_error *out, const char *line)
 {
     for (const char *open = strchr(line, '('); open; open = strchr(open + 1, '(')) {
@@ -158,8 +158,8 @@ static enum rank compiler(struct found_error *out, const char *line)
     return RANK_NONE;
 }
 
-// "ptxas FILE, line 12; error   : TEXT", "nvlink error   : TEXT", "nvcc fatal   : TEXT". The file
-// is one of nvcc's own, so it is left in the text.
+// Splits "ptxas FILE, line 12; error   : TEXT", "nvlink error   : TEXT" and "nvcc fatal   : TEXT".
+// The file is a temporary one of nvcc, so it stays in the text.
 static enum rank cuda_tool(struct found_error *out, const char *line)
 {
     static const char *const tools[] = {"ptxas ", "nvlink ",   "nvcc ",     "cudafe++ ",
@@ -172,7 +172,7 @@ static enum rank cuda_tool(struct found_error *out, const char *line)
     return RANK_CAUSE;
 }
 
-// Behind "/usr/bin/ld: " or "ld.lld: "; NULL when no linker says this line.
+// The text after "/usr/bin/ld: " or "ld.lld: "; NULL when no linker wrote the line.
 static const char *behind_linker(const char *line)
 {
     const char *colon = strstr(line, ": ");
@@ -207,7 +207,7 @@ static enum rank linker(struct found_error *out, const char *line)
     return RANK_CAUSE;
 }
 
-// "CMake Error at FILE:12 (command):", with what is wrong on the next lines that hold anything.
+// Splits "CMake Error at FILE:12 (command):"; the next lines that are not empty tell what is wrong.
 static enum rank cmake(struct found_error *out, const char *line, char message[LINE_MOST],
                        const char *rest)
 {
@@ -233,7 +233,7 @@ static enum rank cmake(struct found_error *out, const char *line, char message[L
     return RANK_CAUSE;
 }
 
-// Lines that say that something failed, and not why.
+// Recognises lines that report a failure without its cause.
 static enum rank builder(struct found_error *out, const char *line)
 {
     static const char *const effects[] = {"ninja: ",
@@ -250,7 +250,7 @@ static enum rank builder(struct found_error *out, const char *line)
         return strstr(line, "No rule to make target") ? RANK_CAUSE : RANK_EFFECT;
     const char *error = strstr(line, "error: ");
     if (error && (error == line || error[-1] == ' '))
-        return RANK_CAUSE; // "cc1: fatal error: ...", "error: ..."
+        return RANK_CAUSE; // such as "cc1: fatal error: ..." or "error: ..."
     for (size_t i = 0; i < ARRAY_COUNT(ended); i++) {
         if (ends(line, ended[i]))
             return RANK_EFFECT;
@@ -273,7 +273,7 @@ static enum rank classify(struct found_error *out, const char *line, char messag
 
 // ---- the list ----
 
-// Where a path goes on behind the folder that the source was exported to.
+// The rest of a path after the folder to which the source was exported.
 static const char *below_source(const char *file, size_t length)
 {
     static const char *const roots[] = {"/plumb/source/", "../source/", "./"};
@@ -286,7 +286,7 @@ static const char *below_source(const char *file, size_t length)
     return end && end + strlen(folder) < file + length ? end + strlen(folder) : file;
 }
 
-// The first `most` bytes at most, cut between two characters.
+// Copies at most the first `most` bytes, cut between two characters.
 static char *cut(struct arena *arena, const char *text, size_t length, size_t most)
 {
     if (length > most) {
@@ -298,7 +298,7 @@ static char *cut(struct arena *arena, const char *text, size_t length, size_t mo
 }
 
 struct error_list {
-    struct build_error *items; // BUILD_ERRORS of them
+    struct build_error *items; // has room for BUILD_ERRORS
     size_t count;
     struct arena *arena;
 };
@@ -321,8 +321,7 @@ static void list_add(struct error_list *list, const struct found_error *found)
     list->items[list->count++] = error;
 }
 
-// Adds what a failed command of ninja said: it stands behind the command's name and text, before
-// ninja goes on.
+// Adds the output of a command that failed under ninja: it follows the command's name and text.
 static void add_said_behind(struct error_list *list, const char *rest)
 {
     static const char *const ends[] = {"[", "ninja: ", "FAILED: "};
@@ -339,8 +338,8 @@ static void add_said_behind(struct error_list *list, const char *rest)
     }
 }
 
-// A line that no tool of ours wrote, right before what only says that something failed or behind
-// it, is what the build's own script said.
+// Adds a line that only reports a failure. A line of unknown origin directly before or after it
+// comes from the build's own script, and is kept with it.
 static void add_effect(struct error_list *list, const struct found_error *found, const char *before,
                        const char *rest)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What compiles: a container whose system is shown to builds, and a toolchain, what it gives to
-// builds and what its compilers say of themselves.
+// The compilers of a build: a container whose system is shown to builds, and a toolchain with the
+// settings that it gives to builds and the version texts of its compilers.
 #include "runner/build/build.h"
 
 #include "runner/child/files.h"
@@ -17,10 +17,13 @@
 
 // ---- containers
 //
-// Two small scripts ask the runner: one for the image's id, one for its files. What they print is
-// checked; what is unpacked appears whole or not at all, so that several may do it at once.
+// Two small scripts ask the container runner: one for the image's id, one for its files. Their
+// output
+// is checked. Unpacked files appear completely or not at all, so several processes may unpack at
+// the
+// same time.
 
-enum { NO_RUNNER = 10, NO_IMAGE = 11 }; // exit codes of the first
+enum { NO_RUNNER = 10, NO_IMAGE = 11 }; // exit codes of the first script
 
 static const char find_script[] =
     "code=10\n"
@@ -35,7 +38,8 @@ static const char find_script[] =
     "[ -n \"$id\" ] || exit 11\n"
     "echo \"buildah $id\"\n";
 
-// Devices and what is mounted over anyway stay away: who is not root could not make them.
+// Devices are left out, because only root could make them, and so are folders that are mounted over
+// anyway.
 static const char unpack_script[] =
     "set -eu\n"
     "r=$1 image=$2 target=$3 c=\n"
@@ -77,7 +81,7 @@ static bool ended_well(const struct process_result *result)
     return result->end == PROCESS_EXITED && result->code == 0;
 }
 
-// "podman 0123abcd...".
+// Reads "podman 0123abcd...".
 static bool read_found(char runner[16], char id[65], const char *said)
 {
     char rest;
@@ -120,7 +124,8 @@ static int unpack(const char *root, const char *runner, const char *image, struc
     }
     if (!ended_well(&result))
         error_set(err, "container %.100s: %s cannot unpack it: %s", image, runner, ending);
-    else if (rename(target, root) && errno != EEXIST && errno != ENOTEMPTY) // another was faster
+    // Another process was faster.
+    else if (rename(target, root) && errno != EEXIST && errno != ENOTEMPTY)
         error_set(err, "%s: %s", root, strerror(errno));
     else
         status = 0;
@@ -158,7 +163,7 @@ const char *toolchain_path(const struct toolchain *toolchain, struct arena *aren
     return toolchain->prefix ? arena_printf(arena, "%s/bin:%s", toolchain->prefix, path) : path;
 }
 
-// The settings that were given, a line each; without what PATH finds.
+// The toolchain's settings, one per line; without compilers found in PATH.
 static char *given(const struct toolchain *t)
 {
     char *text = xstrdup("");
@@ -191,13 +196,13 @@ static const char *const *environment(const struct toolchain *t, struct arena *a
 
 int toolchain_detect(struct toolchain *toolchain, const struct sandbox *sandbox, struct error *err)
 {
-    // CC may hold arguments: it is split into words, and the first is looked for.
+    // CC may contain arguments: it is split into words, and the first word is looked up.
 #define ASK                                                                                        \
     "say() { what=$1; shift; if command -v \"$1\" >/dev/null 2>&1\n"                               \
     "  then echo $what: $(\"$@\" --version </dev/null); else echo $what: -; fi; }\n"               \
     "PATH=\"$PATH:/usr/local/cuda/bin\"\n"                                                         \
     "say cc ${CC:-cc}; say c++ ${CXX:-c++}; say nvcc ${CUDACXX:-nvcc}\n"
-    // A variable of whoever runs the program reaches no build.
+    // Variables of the person who runs the program do not reach builds.
     static const char *const plain[] = {"sh", "-c", "unset CC CXX CUDACXX\n" ASK, NULL};
     static const char *const named[] = {"sh", "-c", ASK, NULL};
 #undef ASK

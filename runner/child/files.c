@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes, measures and removes folders with foreign files in them, without following a link.
+// Makes, measures and removes folders with foreign files, without following links.
 #include "runner/child/files.h"
 
 #include "model/base.h"
@@ -18,13 +18,13 @@
 
 // ==== folders and files ====
 
-// Bytes of all files below a directory; what cannot be read counts as nothing. Folders that are
-// more than 128 deep are not looked into, and count as more than any disk has. An empty file counts
-// too, for a disk holds only so many.
+// The bytes of all files below a directory; what cannot be read counts as nothing. Folders deeper
+// than 128 levels are not entered, and count as more than any disk has. An empty file counts, too,
+// because a disk can only hold so many files.
 #define FILES_TOO_DEEP ((uint64_t)1 << 50)
 #define FILES_LEAST    ((uint64_t)4096)
 
-// Foreign trees may be arbitrarily deep; each level costs a descriptor and some stack.
+// Foreign trees may have any depth, and each level costs a descriptor and some stack.
 enum { DEPTH_MAX = 128 };
 
 int files_make_directory(const char *path, struct error *err)
@@ -64,10 +64,9 @@ static bool is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-// Removal of a tree. A folder that is too deep to be entered is moved up to the top, and is entered
-// from there.
+// Removes a tree. A folder that is too deep to be entered is moved to the top, and entered there.
 struct removal {
-    int top; // descriptor of the outermost folder; -1: not in it yet
+    int top; // descriptor of the outermost folder; -1: not open yet
     size_t moved;
 };
 
@@ -78,12 +77,12 @@ static int move_up(struct removal *removal, int at, const char *name)
         snprintf(aside, sizeof(aside), "moved-%zu", removal->moved++);
     while (renameat2(at, name, removal->top, aside, RENAME_NOREPLACE) && errno == EEXIST);
     struct stat status;
-    return fstatat(at, name, &status, AT_SYMLINK_NOFOLLOW) ? 0 : -1; // it must be gone
+    return fstatat(at, name, &status, AT_SYMLINK_NOFOLLOW) ? 0 : -1; // then it must be gone
 }
 
 static int remove_at(struct removal *removal, int at, const char *name, int depth);
 
-// 0, or -1 with errno of the first failure.
+// Empties a folder. 0, or -1 with errno of the first failure.
 static int empty(struct removal *removal, DIR *directory, int depth)
 {
     int result = 0;
@@ -106,7 +105,7 @@ static int remove_at(struct removal *removal, int at, const char *name, int dept
     if (errno != ENOTEMPTY && errno != EEXIST && errno != EACCES)
         return -1;
     const int why = errno, denied = fchmodat(at, name, 0700, 0); // what is moved is written to
-    (void)denied; // then moving it fails, and says why
+    (void)denied; // if that failed, moving it fails and reports why
     if (depth > DEPTH_MAX)
         return move_up(removal, at, name);
     DIR *directory = open_directory(at, name);
@@ -119,7 +118,7 @@ static int remove_at(struct removal *removal, int at, const char *name, int dept
     int result, failure;
     if (outermost)
         removal->top = dirfd(directory);
-    do { // once more for what was moved up meanwhile
+    do { // repeated for folders that were moved up meanwhile
         moved = removal->moved;
         rewinddir(directory);
         result = empty(removal, directory, depth);
@@ -182,7 +181,7 @@ uint64_t files_size(const char *path)
     return size_at(AT_FDCWD, path, 0);
 }
 
-// Opens a regular file; of a pipe it does not wait for a writer.
+// Opens a regular file; it does not wait for a writer of a pipe.
 static int open_regular(struct stat *status, const char *path)
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -273,7 +272,7 @@ int log_open(struct log *out, const char *path, size_t bytes, struct error *err)
 {
     *out = (struct log){.fd = -1};
     if (path) {
-        // At the end, for the process before may still write to it.
+        // Appends, because the previous process may still write to the file.
         const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
         int fd = open(path, flags, 0644);
         if (fd < 0)
@@ -290,7 +289,7 @@ void log_attach(struct log *out, int fd, size_t bytes)
     out->tail = xcalloc(out->tail_size + 1, 1);
 }
 
-// A full disk costs the log, not the run.
+// If the disk is full the log is incomplete, and the run goes on.
 static void write_all(int fd, const char *bytes, size_t size)
 {
     while (size > 0) {
@@ -357,7 +356,7 @@ char *log_tail_of(int fd, size_t most)
     off_t from = stat.st_size > (off_t)most ? stat.st_size - (off_t)most : 0;
     ssize_t size = pread(fd, text, most, from);
     text[size > 0 ? size : 0] = '\0';
-    for (ssize_t i = 0; i < size; i++) { // a log may hold NUL bytes; text may not
+    for (ssize_t i = 0; i < size; i++) { // a log may contain NUL bytes, a text may not
         if (text[i] == '\0')
             text[i] = '?';
     }

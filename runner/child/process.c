@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Child processes in the order of their making, from the inside out: the watch of what they use,
-// the keeper that each runs under, how both are started, and the talk with a running one.
+// Child processes, from the inside out: watching what they use, the keeper that each runs under,
+// starting both, and talking with a running child.
 #include "runner/child/process.h"
 
 #include "model/base.h"
@@ -33,10 +33,11 @@
 
 // ==== processors ====
 //
-// Names are bound one a core, by the number of its first processor, so that programs that may use
-// different parts of the machine agree about them.
+// One name is bound for each core, by the number of its first processor, so that programs that may
+// use
+// different parts of the machine agree on the names.
 
-// ---- which processors are one core, from /sys/devices/system/cpu and /sys/bus/pci
+// ---- which processors form a core, from /sys/devices/system/cpu and /sys/bus/pci
 
 enum { LIST_TEXT = 4096 };
 
@@ -116,7 +117,7 @@ bool topology_near(cpu_set_t *out, const char *root, const char *bus)
     return read_list(out, path);
 }
 
-// ---- who has which
+// ---- who uses which core
 
 const struct processors_site processors_here = {0};
 
@@ -127,7 +128,8 @@ static const char *scope_of(const struct processors_site *site)
     return site->scope ? site->scope : usual_scope;
 }
 
-// False: the kernel does not say, as where there are more than a set holds.
+// Finds our processors. False: the kernel does not tell, as on machines with more than fit into a
+// set.
 static bool ours(cpu_set_t *out, const struct processors_site *site)
 {
     if (site->ours)
@@ -145,7 +147,7 @@ static bool read_cores(struct topology *out, const struct processors_site *site,
     return true;
 }
 
-// The socket, or -1 and errno.
+// Binds a name; returns the socket, or -1 and errno.
 static int bind_name(const char *scope, int number)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
@@ -163,7 +165,7 @@ static int bind_name(const char *scope, int number)
     return held;
 }
 
-// How many of the cores somebody has; *taken: each of them.
+// Counts the cores that somebody has; *taken says it for each.
 static size_t find_taken(bool *taken, const struct topology *cores, const char *scope)
 {
     char line[256], wanted[64];
@@ -194,7 +196,7 @@ static bool is_near(const struct core *core, const cpu_set_t *near)
     return CPU_COUNT(&both) > 0;
 }
 
-// The last that is free, of the near ones or of the others. 1: taken, 0: there is none.
+// Takes the last free core, among the near ones or the others. 1: taken, 0: there is none.
 static int take_one(struct processors *out, bool *taken, const struct topology *cores,
                     const cpu_set_t *near, bool nearby, const char *scope)
 {
@@ -294,27 +296,27 @@ bool processors_aside(cpu_set_t *out, const struct processors_site *site)
 
 // ==== processes ====
 
-// The report that the keeper writes into its status pipe when the child has ended.
+// What the keeper writes into its status pipe when the child has ended.
 struct keeper_report {
-    int status; // as waitpid() gives it
+    int status; // the status of waitpid()
     enum process_excess excess;
     double cpu_s;
     uint64_t memory_bytes;
 };
 
-// The step that the child could not do before its exec, with errno; written into the start pipe.
+// The step that failed before the child's exec, with errno; written into the start pipe.
 struct keeper_failure {
     int code;
     char step[24];
 };
 
 struct keeper_job {
-    const char *program; // absolute or relative path, already looked up
+    const char *program; // a path, which has been looked up already
     const struct process_plan *plan;
     uint64_t process_limit; // RLIMIT_NPROC, 0: none
-    int in, out, err;       // the child's 0, 1, 2
-    int status, start;      // write ends
-    pid_t parent;           // of the keeper
+    int in, out, err;       // become the child's 0, 1 and 2
+    int status, start;      // writing ends of pipes
+    pid_t parent;           // the keeper's parent
 };
 
 enum { LINE_ROOM = 65536 };
@@ -343,18 +345,18 @@ struct use {
 
 struct process {
     pid_t keeper;
-    int input;  // socket to the child's 0; -1 when closed
-    int output; // pipe from its 1; -1 at the end
-    int errors; // pipe from its 2 (and 1 in process_run); -1 at the end
-    int status; // from the keeper; -1 once the report is in
+    int input;  // socket to the child's standard input; -1 when closed
+    int output; // pipe from its standard output; -1 at the end
+    int errors; // pipe from its standard error (in process_run() also its output); -1 at the end
+    int status; // pipe from the keeper; -1 once the report was read
     double started_s;
     struct allowance life, talk; // of the whole life, and of what was asked last
     struct use use;
     bool timed_out, stopped;
     struct keeper_report report;
     struct log log;
-    size_t used;   // bytes in `line`
-    bool skipping; // inside an overlong line
+    size_t used;   // number of bytes in `line`
+    bool skipping; // reading the rest of a line that was too long
     char line[LINE_ROOM];
 };
 
@@ -372,20 +374,20 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-// ---- the watch: what a child and all that it started use together
+// ---- watching what a child and all its descendants use together
 //
-// The keeper looks at it now and then, because limits of the kernel are per process, do not bind
-// root, and know no folders. Threads and memory of its descendants are added up from /proc, and the
-// size of folders and of what descendants hold open that has no name in them any more. Descendants
-// are led aside from who measures.
+// The keeper checks this now and then, because the kernel's limits are for single processes, do not
+// apply to root, and do not cover folders. Threads and memory of all descendants are summed from
+// /proc. The size of folders is measured, together with files that are open without a name.
+// Descendants are moved away from processors on which others measure.
 
 struct watch {
     const struct process_limits *limits;
     pid_t keeper;
-    const struct processors_site *aside; // of the plan
-    cpu_set_t ours;                      // where they could be if nobody measured
-    bool led;                            // they are not there
-    double next_s, next_disk_s;          // CLOCK_MONOTONIC
+    const struct processors_site *aside; // from the plan
+    cpu_set_t ours;                      // the processors that they may use if nobody measures
+    bool led;                            // they have been moved away
+    double next_s, next_disk_s;          // in CLOCK_MONOTONIC
 };
 
 static const double often_s = 0.25, share = 20;
@@ -412,8 +414,8 @@ static bool read_file(char *out, size_t size, pid_t pid, const char *name)
     return got > 0;
 }
 
-// The name stands in parentheses and may hold any byte, so the last one counts. Then come state,
-// parent, fifteen other fields, and the number of threads.
+// Reads a process. Its name stands in parentheses and may contain any byte, so the last parenthesis
+// counts. The state, the parent, fifteen other fields and the number of threads follow.
 static bool read_process(struct seen_process *out, pid_t pid)
 {
     char text[1024];
@@ -428,7 +430,7 @@ static bool read_process(struct seen_process *out, pid_t pid)
     return true;
 }
 
-// Pages that no other process shares and no file has.
+// Memory that is not shared with other processes and belongs to no file.
 static uint64_t memory_of(pid_t pid)
 {
     char text[256];
@@ -462,7 +464,8 @@ static void read_all(struct seen_list *list)
         qsort(list->items, list->count, sizeof(*list->items), by_pid);
 }
 
-// Climbs to the keeper. A table that changes while it is read may have rings.
+// Whether a process descends from the keeper. A table that changes while it is read may contain
+// loops.
 static bool is_below(const struct seen_list *list, const struct seen_process *seen, pid_t keeper)
 {
     for (size_t steps = 0; seen && steps <= list->count; steps++) {
@@ -474,7 +477,8 @@ static bool is_below(const struct seen_list *list, const struct seen_process *se
     return false;
 }
 
-// Where what is watched may be now. False: it is there already, as when nobody measures.
+// Finds the processors that the watched processes may use now. False: nothing has to change, for
+// example because nobody measures.
 static bool where_now(cpu_set_t *out, struct watch *watch)
 {
     struct processors_site site = watch->aside ? *watch->aside : (struct processors_site){0};
@@ -486,8 +490,8 @@ static bool where_now(cpu_set_t *out, struct watch *watch)
     return some || before;
 }
 
-// Moves all threads of a process to these processors. Every look does so again, because a thread
-// that started since may run elsewhere.
+// Moves all threads of a process to these processors. Each look repeats this, because newer threads
+// may run elsewhere.
 static void lead(pid_t pid, const cpu_set_t *where)
 {
     char path[64];
@@ -509,7 +513,8 @@ static enum process_excess look_at_processes(struct watch *watch)
     cpu_set_t where;
     const bool leads = where_now(&where, watch);
     if (leads)
-        lead(watch->keeper, &where); // which starts nothing more, but shall not be in the way
+        lead(watch->keeper, &where); // the keeper starts nothing more, but should not disturb
+                                     // either
     read_all(&list);
     for (size_t i = 0; i < list.count; i++) {
         if (!is_below(&list, &list.items[i], watch->keeper))
@@ -526,7 +531,7 @@ static enum process_excess look_at_processes(struct watch *watch)
                                                                     : PROCESS_WITHIN;
 }
 
-// ---- the watch: disk
+// ---- watching the disk
 
 struct file {
     ino_t number;
@@ -563,7 +568,8 @@ static void add_unlinked(struct file_list *files, pid_t pid)
         closedir(open);
 }
 
-// Files that have no name any more and are still open, on the disk of the first folder, each once.
+// The size of files that are open but have no name any more, on the disk of the first folder; each
+// file counts once.
 static uint64_t unlinked_bytes(const struct watch *watch)
 {
     struct seen_list list = {0};
@@ -596,8 +602,8 @@ static enum process_excess look_at_disk(const struct watch *watch)
     return bytes > limits->disk_bytes ? PROCESS_TOO_MUCH_DISK : PROCESS_WITHIN;
 }
 
-// A watch of what the caller, the keeper, will start. With plan->aside the caller itself goes
-// aside, and what it starts begins there.
+// Prepares the watch of what the caller, the keeper, will start. With plan->aside the caller moves
+// away itself, and its children begin there.
 static void watch_begin(struct watch *watch, const struct process_plan *plan)
 {
     cpu_set_t where;
@@ -608,7 +614,7 @@ static void watch_begin(struct watch *watch, const struct process_plan *plan)
         sched_setaffinity(0, sizeof(where), &where);
 }
 
-// Is there anything to look at?
+// Whether there is anything to watch.
 static bool watch_wanted(const struct watch *watch)
 {
     const struct process_limits *limits = watch->limits;
@@ -622,9 +628,9 @@ static double next(double from_s, double least_s)
     return to_s + (pause_s > least_s ? pause_s : least_s);
 }
 
-// Looks, if it is time, and leads aside who should be. What is used beyond its limit,
-// PROCESS_WITHIN otherwise. A look that takes long is taken seldom: never more than a twentieth of
-// the time.
+// Looks, if it is time, and moves processes that should be elsewhere. Returns what exceeds its
+// limit, or PROCESS_WITHIN. A slow look is repeated less often, so that looking takes at most a
+// twentieth of the time.
 static enum process_excess watch_look(struct watch *watch)
 {
     const struct process_limits *limits = watch->limits;
@@ -643,7 +649,7 @@ static enum process_excess watch_look(struct watch *watch)
     return found;
 }
 
-// Looks once more when the child has ended, at what stays: on the disk.
+// Looks once more when the child has ended, at what remains on the disk.
 static enum process_excess watch_last(const struct watch *watch)
 {
     return watch->limits->disk_bytes ? look_at_disk(watch) : PROCESS_WITHIN;
@@ -776,25 +782,27 @@ static bool is_over(struct process *process, const struct allowance *a)
     return now_s() >= end_of(process, a);
 }
 
-// ---- the keeper: a small process between plumb and each child (process.h says why)
+// ---- the keeper, a small process between plumb and each child (process.h says why)
 //
-// It never touches what the child made: it waits, and at the end kills every process that
-// descends from it. A process that leaves its group, its session or its parent still lands here,
-// because orphans go to the nearest subreaper. Its signals stay blocked and are waited for.
+// It never reads what the child made. It waits, and at the end kills every process that descends
+// from
+// it. A process that leaves its group, its session or its parent is still found, because orphans
+// are
+// given to the nearest subreaper. The keeper's signals stay blocked, and it waits for them.
 
 enum { FD_STATUS = 3, FD_START = 4, FD_FIRST_FREE = 5 };
 
-// Longest wait for processes that SIGKILL does not end (stuck in a driver).
+// The longest wait for processes that SIGKILL does not end (because they are stuck in a driver).
 enum { UNKILLABLE_S = 10 };
 
-static int told = FD_START; // where the start pipe is
+static int told = FD_START; // descriptor of the start pipe
 
 _Noreturn static void fail(const char *step)
 {
     struct keeper_failure failure = {.code = errno};
     text_copy(failure.step, sizeof(failure.step), step);
     ssize_t written = write(told, &failure, sizeof(failure));
-    (void)written; // nobody is left to be told
+    (void)written; // nobody is left who could read it
     _exit(127);
 }
 
@@ -803,7 +811,7 @@ static int by_value(const void *left, const void *right)
     return *(const int *)left - *(const int *)right;
 }
 
-// Closes all but the five, so that there is room for them however few descriptors one may have.
+// Closes all descriptors but the five, so that there is room for them even if the limit is low.
 static void close_others(const int *five, size_t count)
 {
     int kept[8];
@@ -820,8 +828,8 @@ static void close_others(const int *five, size_t count)
     }
 }
 
-// Puts the five descriptors at 0..4. A file of somebody else's must never stay at one of these:
-// what the child writes would go there.
+// Moves the five descriptors to 0..4. No other file may remain at one of these numbers, because the
+// child's output would go there.
 static void arrange_descriptors(const struct keeper_job *job)
 {
     int fds[] = {job->in, job->out, job->err, job->status, job->start};
@@ -872,7 +880,7 @@ static void reset_signals(void)
 {
     for (int signal_number = 1; signal_number < NSIG; signal_number++) {
         if (signal_number != SIGKILL && signal_number != SIGSTOP)
-            signal(signal_number, SIG_DFL); // but for those that the C library keeps to itself
+            signal(signal_number, SIG_DFL); // fails only for signals that the C library reserves
     }
     sigset_t none;
     sigemptyset(&none);
@@ -891,14 +899,14 @@ _Noreturn static void become_child(const struct keeper_job *job, pid_t keeper)
     if (setpgid(0, 0))
         fail("process group");
     reset_signals();
-    // POSIX keeps execve's arguments unchanged; its type says otherwise for old programs' sake.
+    // POSIX requires that execve() does not change its arguments; its type is older than that rule.
     char *const *argv = (char *const *)(uintptr_t)job->plan->argv;
     char *const *env = job->plan->env ? (char *const *)(uintptr_t)job->plan->env : environ;
     execve(job->program, argv, env);
     fail("exec");
 }
 
-// Parent of a process, read from /proc; -1 when it is gone.
+// The parent of a process, from /proc; -1 when the process is gone.
 static pid_t parent_of(const char *pid)
 {
     char path[64], text[512];
@@ -911,7 +919,7 @@ static pid_t parent_of(const char *pid)
     if (size <= 0)
         return -1;
     text[size] = '\0';
-    // The name stands in parentheses and may hold any byte, so look for the last one.
+    // The name stands in parentheses and may contain any byte, so the last parenthesis counts.
     const char *after = strrchr(text, ')');
     return after && strlen(after) > 4 ? (pid_t)strtol(after + 4, NULL, 10) : -1;
 }
@@ -931,7 +939,8 @@ static void kill_children(void)
     closedir(proc);
 }
 
-// Kills generation after generation: whoever loses its parent becomes ours and is next.
+// Kills generation after generation: a process whose parent dies becomes our child and is killed
+// next.
 static void end_descendants(pid_t child, const sigset_t *waited)
 {
     const struct timespec pause = {.tv_nsec = 5000000};
@@ -948,7 +957,8 @@ static void end_descendants(pid_t child, const sigset_t *waited)
     }
 }
 
-// Waits for the child, an order to stop, or what it uses. True when `status` is the child's.
+// Waits for the child's end, an order to stop, or a limit that is exceeded. True when `status` is
+// the child's.
 static bool wait_child(int *status, enum process_excess *excess, pid_t child, struct watch *watch,
                        const sigset_t *waited)
 {
@@ -994,7 +1004,7 @@ static _Noreturn void keeper_run(const struct keeper_job *job)
     sigemptyset(&waited);
     sigaddset(&waited, SIGCHLD);
     sigaddset(&waited, SIGTERM);
-    signal(SIGCHLD, SIG_DFL); // an ignored SIGCHLD would reap the child behind our back
+    signal(SIGCHLD, SIG_DFL); // if SIGCHLD were ignored, the kernel would reap the child itself
     signal(SIGPIPE, SIG_IGN);
     arrange_descriptors(job);
     if (setsid() < 0)
@@ -1015,7 +1025,7 @@ static _Noreturn void keeper_run(const struct keeper_job *job)
     close(STDOUT_FILENO);
     close(STDERR_FILENO);
     close(FD_START);
-    int status = SIGKILL; // as waitpid() writes "killed by SIGKILL"
+    int status = SIGKILL; // the form in which waitpid() reports "killed by SIGKILL"
     enum process_excess excess = PROCESS_WITHIN;
     bool ended = wait_child(&status, &excess, child, &watch, &waited);
     end_descendants(child, &waited);
@@ -1025,10 +1035,10 @@ static _Noreturn void keeper_run(const struct keeper_job *job)
 
 // ---- starting a child behind its keeper
 
-// Has a handler called half a second before the limit of processor time. `ulimit -t` sets the soft
-// and the hard limit to one value, and the kernel then kills without a signal that could be
-// handled. Half a second, because a virtual machine that its host had stopped for 0.2 s was killed
-// before a later one.
+// Calls a handler half a second before the limit of processor time. `ulimit -t` sets the soft and
+// the hard limit to the same value, and the kernel then kills the program without a signal that
+// could be handled. It is half a second because a virtual machine that its host had stopped for 0.2
+// s was killed before a later time.
 static void watch_time(void (*out_of_time)(int number))
 {
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGXCPU};
@@ -1043,8 +1053,9 @@ static void watch_time(void (*out_of_time)(int number))
     timer_settime(timer, TIMER_ABSTIME, &at, NULL);
 }
 
-// Where the stack ends the kernel ends us, without a word. No frame of ours has more than 64 KiB,
-// but the libraries' parsers and folders in folders go deep. What says so needs next to none.
+// Where the stack ends, the kernel kills the program without a message. None of our functions uses
+// more than 64 KiB, but parsers of libraries and nested folders need deep stacks. The check itself
+// needs almost none.
 bool process_limits_suffice(void (*out_of_time)(int number))
 {
     enum { LEAST = 1 << 20 };
@@ -1065,7 +1076,7 @@ uint64_t process_fair_memory(void)
     return (uint64_t)sysconf(_SC_PHYS_PAGES) / 4 * 3 * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-// Absolute or relative path of a program, looked up as the shell does. Caller frees; NULL if none.
+// Finds the path of a program as a shell does. The caller frees; NULL if there is none.
 static char *find_program(const char *name)
 {
     if (strchr(name, '/'))
@@ -1084,7 +1095,8 @@ static char *find_program(const char *name)
     return NULL;
 }
 
-// Threads this user runs: RLIMIT_NPROC counts all of them, not only the child's.
+// The number of threads that this user runs: RLIMIT_NPROC counts all of them and not only the
+// child's.
 static uint64_t count_threads(void)
 {
     uint64_t threads = 0;
@@ -1104,7 +1116,8 @@ static uint64_t count_threads(void)
     return threads;
 }
 
-// All signals are blocked over the fork, so that none can hit the keeper before it is ready.
+// Forks the keeper. All signals are blocked meanwhile, so that none reaches the keeper before it is
+// ready.
 static pid_t fork_keeper(const struct keeper_job *job)
 {
     sigset_t all, before;
@@ -1117,7 +1130,8 @@ static pid_t fork_keeper(const struct keeper_job *job)
     return keeper;
 }
 
-// Waits for the exec: the start pipe closes when it worked and holds a failure when it did not.
+// Waits for the exec: the start pipe closes when it worked, and contains the failure when it did
+// not.
 static int check_start(int start, const char *program, const char *directory, struct error *err)
 {
     struct keeper_failure failure;
@@ -1137,7 +1151,7 @@ static int check_start(int start, const char *program, const char *directory, st
 }
 
 struct plumbing {
-    int input[2], output[2], errors[2], status[2], start[2]; // [0] ours, [1] the child's
+    int input[2], output[2], errors[2], status[2], start[2]; // [0] stays here, [1] is the child's
 };
 
 static void close_plumbing(struct plumbing *p)
@@ -1151,7 +1165,7 @@ static void close_plumbing(struct plumbing *p)
     }
 }
 
-// The input is a socket, so that writing to a dead child is an error code and not SIGPIPE.
+// The input is a socket, so that writing to a dead child gives an error code and not SIGPIPE.
 static int open_plumbing(struct plumbing *p, bool talks, struct error *err)
 {
     bool ok = pipe2(p->errors, O_CLOEXEC) == 0 && pipe2(p->status, O_CLOEXEC) == 0 &&
@@ -1218,7 +1232,8 @@ done:
     return result;
 }
 
-// talks: lines over input and output; else input is empty and output goes to the log.
+// Starts a child. `talks`: lines are exchanged over input and output; otherwise the input is empty
+// and the output goes to the log.
 static int process_open(struct process **out, const struct process_plan *plan, bool talks,
                         struct error *err)
 {
@@ -1230,7 +1245,7 @@ static int process_open(struct process **out, const struct process_plan *plan, b
     process->talk = allow(process, INFINITY);
     if (plan->limits.time_s > 0)
         begin_to_look(&process->use, plan->limits.time_s);
-    // The report of a child that could not even be ended.
+    // What is reported of a child that could not even be ended.
     process->report.status = SIGKILL;
     if (log_open(&process->log, plan->log_path, plan->log_bytes, err))
         goto fail;
@@ -1244,7 +1259,7 @@ fail:
     return -1;
 }
 
-// ---- the talk with a running one, and its end
+// ---- talking with a running child, and ending it
 
 // Longer than the keeper itself waits for processes that do not die.
 static const double KEEPER_PATIENCE_S = 15;
@@ -1265,7 +1280,7 @@ static void read_log(struct process *process)
             close_fd(&process->errors);
             return;
         } else if (errno != EINTR) {
-            return; // EAGAIN: nothing there now
+            return; // EAGAIN: there is nothing to read now
         }
     }
 }
@@ -1284,11 +1299,11 @@ static void read_status(struct process *process)
 static void order_end(struct process *process)
 {
     if (process->status >= 0)
-        kill(process->keeper, SIGTERM); // not reaped yet, so the number is still its own
+        kill(process->keeper, SIGTERM); // it has not been reaped, so the number is still its own
 }
 
-// Waits until something happens or until_s, and keeps the log and the status moving. Returns the
-// events of `fd` (the output or the input, or -1).
+// Waits for an event, at most until until_s, and reads the log and the status meanwhile. Returns
+// the events of `fd` (the output or the input, or -1).
 static short wait_events(struct process *process, int fd, short events, double until_s)
 {
     struct use *use = &process->use;
@@ -1420,13 +1435,13 @@ int process_write(struct process *process, const char *text, double timeout_s)
     return 0;
 }
 
-// Takes the first line out of the buffer. False when there is no whole line yet.
+// Takes the first line from the buffer. False when there is no complete line yet.
 static bool take_line(enum process_line *kind, struct process *process, char *out, size_t size)
 {
     char *end = memchr(process->line, '\n', process->used);
     if (!end) {
         if (process->used == sizeof(process->line)) {
-            process->skipping = true; // and its rest, when it comes
+            process->skipping = true; // its rest will be skipped, too
             process->used = 0;
         }
         return false;
@@ -1507,7 +1522,7 @@ static const char *const excesses[] = {
     [PROCESS_TOO_MUCH_DISK] = "more disk than allowed",
 };
 
-// A shell ends with 128 and the signal that ended its command.
+// When a signal ended a shell's command, the shell exits with 128 plus the signal.
 static void describe_exit(char *out, size_t size, int code)
 {
     enum { SHELL_SIGNALLED = 128 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Control groups, and bubblewrap. What is shown inside is listed, not what is hidden: a home, a key
-// store or a socket that nobody thought of is then not there. Of /etc only what linkers and
-// compilers read.
+// Control groups, and bubblewrap. The code lists what is shown inside, not what is hidden, so that
+// a home, a key store or a socket that nobody thought of is not visible. Of /etc only the files
+// that linkers and compilers read are shown.
 #include "runner/child/sandbox.h"
 
 #include "runner/child/files.h"
@@ -20,13 +20,14 @@
 
 // ---- control groups
 //
-// Finds the folders, and writes the shell's words. A group of version 2 that has processes can have
-// no children with limits, so beside our own group means: below its parent.
+// Finds the folders, and makes the shell's commands. A version 2 group that contains processes
+// cannot
+// have children with limits; "beside our own group" therefore means below its parent.
 
 struct limit {
     const char *controller;
-    const char *files[2]; // of version 1 and 2
-    uint64_t per_100[2];  // of what 100 stands for; 0: the number as it is
+    const char *files[2]; // names in version 1 and 2
+    uint64_t per_100[2];  // the value that 100 stands for; 0: the number is used as it is
 };
 
 static const struct limit limits_known[GROUP_LIMITS] = {
@@ -35,8 +36,8 @@ static const struct limit limits_known[GROUP_LIMITS] = {
     [GROUP_CPU] = {"cpu", {"cpu.shares", "cpu.weight"}, {1024, 100}},
 };
 
-// Another process that makes a group may remove ours between two of these commands, while it is
-// empty: they are tried again.
+// Another process that makes a group may remove ours while it is empty, between two of these
+// commands; so they are repeated.
 static const char shell[] =
     "while [ \"$1\" != -- ]; do\n"
     "    rmdir \"$1\"/plumb-*/*/*/ \"$1\"/plumb-*/*/ \"$1\"/plumb-*/ 2>/dev/null\n"
@@ -52,8 +53,8 @@ static const char shell[] =
     "shift\n"
     "exec \"$@\"\n";
 
-// A command goes into a group of version 2 below the one that it is in by now, and finds it as its
-// folder. That one holds no limit: what is made below counts for the groups above.
+// Puts the command into a version 2 group below its present one, whose folder it can then use. That
+// group has no limit of its own; everything below it counts for the groups above.
 static const char freezer_shell[] =
     "while IFS= read -r line; do\n"
     "    case $line in 0::*) own=${line#0::} ;; esac\n"
@@ -87,7 +88,7 @@ static const char *next_line(const char *at)
     return end ? end + 1 : at + strlen(at);
 }
 
-// Our group's path in the tree of a controller; NULL for version 2's. False: there is none.
+// Finds our group's path in the tree of a controller; NULL means version 2. False: there is none.
 static bool find_own(char out[GROUP_PATH], const char *own, const char *controller)
 {
     for (const char *at = own; *at; at = next_line(at)) {
@@ -101,7 +102,7 @@ static bool find_own(char out[GROUP_PATH], const char *own, const char *controll
     return false;
 }
 
-// Where a tree hangs, and which of its groups is shown there. False: nowhere.
+// Finds where a tree is mounted, and which of its groups is shown there. False: it is not mounted.
 static bool find_mount(char root[GROUP_PATH], char place[GROUP_PATH], const char *mounts,
                        const char *controller)
 {
@@ -119,7 +120,7 @@ static bool find_mount(char root[GROUP_PATH], char place[GROUP_PATH], const char
     return false;
 }
 
-// The folder of our own group. False: it is not shown here.
+// Finds the folder of our own group. False: it is not shown here.
 static bool find_folder(char out[GROUP_PATH], size_t *mount, const char *own, const char *mounts,
                         const char *controller)
 {
@@ -135,7 +136,8 @@ static bool find_folder(char out[GROUP_PATH], size_t *mount, const char *own, co
            GROUP_PATH;
 }
 
-// Does this group of version 2 give its children the limit? One without processes can be asked to.
+// Whether this version 2 group gives its children the limit. A group without processes can be asked
+// to.
 static bool gives(const char *group, const char *controller, bool ask)
 {
     char path[GROUP_PATH + 32], text[256] = "";
@@ -163,7 +165,7 @@ static bool find_unified(char out[GROUP_PATH], const char *own, const char *moun
     if (gives(out, controller, false))
         return true;
     char *slash = strrchr(out, '/');
-    if (!slash || (size_t)(slash - out) <= mount) // its parent is the root, which is nobody's
+    if (!slash || (size_t)(slash - out) <= mount) // its parent is the root, which belongs to nobody
         return false;
     *slash = '\0';
     return gives(out, controller, true);
@@ -188,7 +190,7 @@ int group_find(struct group *out, const char *own, const char *mounts, struct er
     return 0;
 }
 
-// Files of /proc have no size.
+// Reads a file of /proc; such files report no size.
 static bool read_whole(char *out, size_t size, const char *path)
 {
     FILE *file = fopen(path, "re");
@@ -259,8 +261,8 @@ int sandbox_mode_parse(enum sandbox_mode *out, const char *name)
 
 enum { BACKGROUND = 20 }; // weight of a build; others have 100
 
-#define FREEZER "PLUMB_FREEZER"                        // the variable, for which a command looks
-static const char freezer_folder[] = "/sys/fs/cgroup"; // inside
+#define FREEZER "PLUMB_FREEZER"                        // the variable that a command looks for
+static const char freezer_folder[] = "/sys/fs/cgroup"; // its path inside the sandbox
 
 struct argument_list {
     const char **items;
@@ -295,8 +297,8 @@ bool sandbox_shows(const char *path)
     return false;
 }
 
-// A folder of the system, read-only, from below `where`. Where /bin and its like are links into
-// /usr, they stay links.
+// Adds a system folder from `where`, read-only. If /bin and the like are links into /usr, they stay
+// links.
 static void add_root(struct argument_list *words, const char *where, const char *root,
                      struct arena *arena)
 {
@@ -309,7 +311,7 @@ static void add_root(struct argument_list *words, const char *where, const char 
         add_bind(words, "--ro-bind-try", from, root);
 }
 
-// The root is an image's alone: nothing of this machine is mounted.
+// Adds the system of an image only: nothing of this machine is mounted.
 static void add_image(struct argument_list *words, const char *image, struct arena *arena)
 {
     for (size_t i = 0; i < ARRAY_COUNT(roots); i++)
@@ -328,7 +330,7 @@ static void add_system(struct argument_list *words, struct arena *arena)
         add_bind(words, "--ro-bind-try", etc[i], etc[i]);
 }
 
-// The driver's nodes, after --dev, which would hide them. /sys tells CUDA where the GPU sits.
+// Adds the driver's nodes, after --dev, which would hide them. CUDA finds the GPU through /sys.
 static void add_gpu(struct argument_list *words, struct arena *arena)
 {
     DIR *dev = opendir("/dev");
@@ -343,7 +345,7 @@ static void add_gpu(struct argument_list *words, struct arena *arena)
     add_bind(words, "--ro-bind-try", "/sys", "/sys");
 }
 
-// The command behind them, and all of it in the arena.
+// Appends the command, and copies all words into the arena.
 static const char *const *close_words(struct argument_list *words, const char *const *argv,
                                       struct arena *arena)
 {
@@ -383,7 +385,7 @@ static const char *const *wrap(const char *program, const struct sandbox_view *v
     add(&words, "/proc");
     add(&words, "--dev");
     add(&words, "/dev");
-    static const char *const memory[] = {"/tmp", "/dev/shm"}; // and so bounded
+    static const char *const memory[] = {"/tmp", "/dev/shm"}; // in memory, and so limited in size
     for (size_t i = 0; i < ARRAY_COUNT(memory); i++) {
         add_bind(&words, "--size", "1073741824", "--tmpfs");
         add(&words, memory[i]);
@@ -394,11 +396,12 @@ static const char *const *wrap(const char *program, const struct sandbox_view *v
         const struct sandbox_bind *bind = &view->binds[i];
         add_bind(&words, bind->writable ? "--bind" : "--ro-bind", bind->from, bind->to);
     }
-    if (view->freezes) { // freezer_shell stands in it
+    if (view->freezes) { // used by freezer_shell
         add_bind(&words, "--bind", "/proc/self/cwd", freezer_folder);
         add_bind(&words, "--setenv", FREEZER, freezer_folder);
     }
-    // /dev and the root are memory too: nothing is written there once everything hangs below them.
+    // /dev and the root are in memory, too: they become read-only once everything is mounted below
+    // them.
     add_bind(&words, "--remount-ro", "/dev", "--remount-ro");
     add(&words, "/");
     add_environment(&words, view->env, arena);
@@ -407,7 +410,7 @@ static const char *const *wrap(const char *program, const struct sandbox_view *v
     return close_words(&words, argv, arena);
 }
 
-// systemd-run makes the scope, and becomes the command in it.
+// Puts systemd-run in front, which makes the scope and becomes the command in it.
 static const char *const *in_scope(const char *scope, const struct sandbox_view *view,
                                    const char *const *argv, struct arena *arena)
 {
@@ -474,7 +477,7 @@ const char *const *sandbox_environment(const struct sandbox *sandbox, struct are
     return env;
 }
 
-// Runs `true` in an empty sandbox; what bubblewrap says goes into `said`.
+// Runs `true` in an empty sandbox; `said` gets bubblewrap's output.
 static int try_once(struct process_result *result, char **said, struct error *err)
 {
     static const char *const command[] = {"true", NULL};
@@ -501,7 +504,7 @@ static bool works(char reason[512])
         snprintf(reason, 512, "%.400s", err.text);
     } else if (result.end != PROCESS_EXITED || result.code != 0) {
         said[strcspn(said, "\n")] = '\0';
-        char *pages = strstr(said, ". See <"); // a distribution's, about another program
+        char *pages = strstr(said, ". See <"); // a distribution's hint about another program
         if (pages)
             *pages = '\0';
         process_describe(ending, sizeof(ending), &result);
@@ -513,8 +516,7 @@ static bool works(char reason[512])
     return !reason[0];
 }
 
-// Runs `true` by these words. False, and the first line of what was said, when it does not end
-// well.
+// Runs `true` with these words. If it fails, returns false and the first line of the output.
 static bool tries(const struct sandbox *sandbox, const char *const *argv, char said_first[256])
 {
     struct arena arena = {0};
@@ -562,7 +564,7 @@ static bool find_group(struct sandbox *sandbox, char why[256])
     return sandbox->grouped;
 }
 
-// Tries all of it, as a command would use it.
+// Tries the freezer as a command would use it.
 static void find_freezer(struct sandbox *sandbox)
 {
     static const char *const command[] = {

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The id is the hash of a text of records. For the host part these are the bytes that the loader
-// maps, segment by segment, and their distance from each other: what sections claim is not asked,
-// since only segments decide what runs. Left out are the build id, the ELF header's pointer to the
-// sections (debug information moves them), and in .nv_fatbin the debug information of cubins, the
-// names of source files, and the digits that nvcc draws from the source text for names of device
-// code. code_blank() clears or numbers these, and what is kept and loaded is cleared in the same
-// way: what runs cannot read them either, only how long the device code is, which counts. Symbols
-// and debug information of the host are not mapped, hence not in it, and not in the copy. Other
-// sections that are not mapped, and what stands behind all of them, a library may read from its own
-// file: they count.
+// maps,
+// segment by segment, and their distances. Sections are ignored there, because only segments decide
+// what runs. Left out are the build id, the ELF header's pointer to the sections (debug information
+// moves them), and in .nv_fatbin the debug information of cubins, the names of source files, and
+// the
+// digits that nvcc computes from the source text for names in device code. code_blank() clears or
+// numbers these. The copy that is kept and loaded is cleared in the same way, so the running code
+// cannot read them either; it can only see the length of the device code, which counts. Symbols and
+// debug information of the host are not mapped, so neither the id nor the copy has them. A library
+// may read other unmapped sections, and bytes after the last one, from its own file, so they count.
 //
-// Of a cubin by itself, and of one kernel of it, only code and what it needs counts: device code
+// For a cubin that is a file, and for one kernel in it, only code and what it needs counts: device
+// code
 // cannot read more of its cubin than that.
 #include "runner/code/code_id.h"
 
@@ -32,22 +34,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// ==== the output of a build as it is kept ====
+// ==== the kept output of a build ====
 //
-// The output of a build as it is kept: what a kernel can read of it, and a code id does not say, is
-// the same for all. A library keeps what the loader maps and sections of its own, but no symbols
-// and no debug information, neither of the host nor in its device code; files are copied anew, in
-// the order of their names, without holes, other links, times or rights of their own; folders
-// without files, pipes, sockets and devices are not there.
+// Makes the form in which a build's output is kept: everything that a kernel can read and that a
+// code id
+// does not cover is made uniform. A library keeps what the loader maps and sections of its own, but
+// no symbols and no debug information, neither of the host nor in its device code. Files are copied
+// in the order of their names, without holes, hard links, times or permissions of their own.
+// Folders
+// without files, pipes, sockets and devices are left out.
 
 enum { FILES_MAX = 10000 };
 
 static const struct timespec no_time[2] = {{0, 0}, {0, 0}};
 
-// ---- what counts of a library
+// ---- the parts of a library that count
 
-// A library that the loader can take, and whose own headers it maps; the id of another file is that
-// of all its bytes.
+// Whether the loader can load the file and maps its headers; any other file's id is that of all its
+// bytes.
 static bool code_is_library(const struct elf_image *image)
 {
     const uint64_t table = elf_u64(image->bytes + offsetof(Elf64_Ehdr, e_phoff));
@@ -61,8 +65,9 @@ static bool code_is_library(const struct elf_image *image)
     return false;
 }
 
-// What it may read of its own file though nobody maps it: a section that holds something else than
-// symbols or debug information, and what comes behind all sections, from the byte that is returned.
+// Whether a library may read a section from its own file although it is not mapped: a section that
+// holds something else than symbols and debug information. Bytes after all sections can be read,
+// too.
 static bool code_reads_section(const struct elf_section *section)
 {
     static const char *const passed_over[] = {".comment",   ".debug",     ".zdebug",
@@ -93,7 +98,7 @@ static size_t code_tail(const struct elf_image *image)
     return (size_t)end;
 }
 
-// ---- the device code in it
+// ---- the device code in a library
 
 static bool inside(const struct elf_section *section, const struct elf_segment *segment)
 {
@@ -101,7 +106,7 @@ static bool inside(const struct elf_section *section, const struct elf_segment *
            section->offset - segment->offset <= segment->file_size - section->size;
 }
 
-// The offset behind the last program header.
+// The offset after the last program header.
 static uint64_t headers_end(const struct elf_image *image)
 {
     const uint64_t end = elf_u64(image->bytes + offsetof(Elf64_Ehdr, e_phoff)) +
@@ -109,7 +114,7 @@ static uint64_t headers_end(const struct elf_image *image)
     return end > sizeof(Elf64_Ehdr) ? end : sizeof(Elf64_Ehdr);
 }
 
-// Its device code's section, if it is where no host code can run or change it; else NULL.
+// The section with its device code, if host code can neither run nor change it; else NULL.
 static const struct elf_section *code_fatbin(const struct elf_image *image)
 {
     for (size_t i = 0; i < image->section_count; i++) {
@@ -127,14 +132,14 @@ static const struct elf_section *code_fatbin(const struct elf_image *image)
     return NULL;
 }
 
-// Clears a range of the copy, if it lies within.
+// Clears a range of the copy, if it lies inside.
 static void blank(unsigned char *bytes, size_t size, uint64_t offset, uint64_t length)
 {
     if (offset <= size && length <= size - offset)
         memset(bytes + offset, 0, (size_t)length);
 }
 
-// Whether the section holds debug information, which no launch needs. A library could read it
+// Whether the section holds debug information. No launch needs it, but a library could read it
 // there.
 static bool is_debug(const struct elf_section *section)
 {
@@ -146,7 +151,7 @@ static bool is_debug(const struct elf_section *section)
     return found && section->bytes && !(section->flags & SHF_ALLOC);
 }
 
-// Notes the digits in the names of its functions and variables.
+// Collects the digits in the names of a cubin's functions and variables.
 static void note_digits(struct nvcc_digits *digits, const struct elf_image *cubin)
 {
     const struct elf_section *table = elf_symbols(cubin);
@@ -158,11 +163,11 @@ static void note_digits(struct nvcc_digits *digits, const struct elf_image *cubi
         nvcc_digits_number(digits, names->bytes + at);
 }
 
-// Where a cubin's sections come to lie when nothing is left between them.
+// Where a cubin's sections will lie when nothing is left between them.
 struct packing {
     const struct elf_image *cubin;
-    size_t *order;    // of sections by their place in the file
-    uint64_t *places; // by section
+    size_t *order;    // sections in the order of their places in the file
+    uint64_t *places; // new place of each section
     uint64_t table, end;
 };
 
@@ -175,7 +180,7 @@ static int by_section_place(const void *left, const void *right, void *sections)
     return a < b ? -1 : a > b;
 }
 
-// False: they do not fit, since they overlap or ask for more than the rest of the file has.
+// Computes the new places. False: the sections overlap, or need more room than the file has.
 static bool find_places(struct packing *p)
 {
     enum { ALIGN_MOST = 4096 };
@@ -202,7 +207,7 @@ static bool find_places(struct packing *p)
     return p->end + cubin->segment_count * sizeof(Elf64_Phdr) <= cubin->size;
 }
 
-// Where a segment begins afterwards; 0: what is in it does not stay together.
+// Where a segment will begin; 0: its content does not stay together.
 static uint64_t place_of(const struct packing *p, const struct elf_segment *segment)
 {
     const struct elf_image *cubin = p->cubin;
@@ -229,8 +234,8 @@ static void put_u64(unsigned char *at, uint64_t value)
         at[i] = (unsigned char)(value >> (8 * i));
 }
 
-// A cubin of the same sections, without what lies between them; those of debug information are
-// empty. False where that cannot be.
+// Writes a cubin with the same sections and nothing between them; those with debug information
+// become empty. False if that is not possible.
 static bool pack(unsigned char *out, const struct packing *p)
 {
     const struct elf_image *cubin = p->cubin;
@@ -263,7 +268,7 @@ static bool pack(unsigned char *out, const struct packing *p)
     return true;
 }
 
-// Where packing cannot be, the contents of debug information are cleared.
+// Clears the contents of debug information, if the cubin cannot be packed.
 static void blank_cubin(unsigned char *copy, struct nvcc_digits *digits,
                         const struct fatbin_entry *entry)
 {
@@ -290,7 +295,7 @@ static void blank_cubin(unsigned char *copy, struct nvcc_digits *digits,
     elf_close(&cubin);
 }
 
-// The name of the source file, which stands behind what else an entry's header says.
+// Clears the name of the source file, which follows the other fields of an entry's header.
 static void blank_file_name(unsigned char *copy, const struct fatbin_entry *entry)
 {
     const uint32_t header = entry->header ? elf_u32(entry->header + 4) : 0;
@@ -299,7 +304,7 @@ static void blank_file_name(unsigned char *copy, const struct fatbin_entry *entr
         blank(copy, header, at, elf_u32(entry->header + 36));
 }
 
-// Digits as numbers, wherever device code or the host's says them.
+// Replaces digits by numbers, wherever device code or host code has them.
 static void number_digits(unsigned char *bytes, size_t size, const struct nvcc_digits *digits)
 {
     size_t at = 0;
@@ -313,7 +318,7 @@ static void number_digits(unsigned char *bytes, size_t size, const struct nvcc_d
     }
 }
 
-// ---- what does not count
+// ---- the parts that do not count
 
 static void blank_build_id(unsigned char *copy, const struct elf_image *image)
 {
@@ -336,7 +341,7 @@ static void blank_build_id(unsigned char *copy, const struct elf_image *image)
     }
 }
 
-// The ELF header points at the sections, which move with debug information.
+// Clears the ELF header's pointer to the sections, which debug information moves.
 static void blank_header(unsigned char *copy, size_t size)
 {
     blank(copy, size, offsetof(Elf64_Ehdr, e_shoff), 8);
@@ -344,9 +349,9 @@ static void blank_header(unsigned char *copy, size_t size)
     blank(copy, size, offsetof(Elf64_Ehdr, e_shstrndx), 2);
 }
 
-// Clears what its id leaves out of the bytes that are mapped, a copy of the image's: the build id,
-// where sections are, debug information and names of source files in its device code. nvcc's digits
-// become numbers there and in the host's names of device code.
+// Clears in a copy of the mapped bytes what the id leaves out: the build id, the places of
+// sections, and in the device code debug information and names of source files. nvcc's digits
+// become numbers there, and in the host's names of device code.
 static void code_blank(unsigned char *bytes, const struct elf_image *image)
 {
     const struct elf_section *fatbin = code_fatbin(image);
@@ -367,7 +372,7 @@ static void code_blank(unsigned char *bytes, const struct elf_image *image)
 
 // ---- libraries
 
-// Clears what is no part of a segment, up to where the last one ends.
+// Clears the bytes that belong to no segment, up to the end of the last one.
 static size_t clear_between(unsigned char *bytes, const struct elf_image *image)
 {
     uint64_t end = 0;
@@ -394,7 +399,8 @@ static void put_padded(struct buffer *out, const void *bytes, size_t size)
     buffer_add(out, zeros, (8 - out->length % 8) % 8);
 }
 
-// Of sections those that may be read from the file, and the device code's, which others look up.
+// Adds the sections that may be read from the file, and that of the device code, which other code
+// looks up.
 static void add_sections(struct code_file *file, size_t end, const struct elf_image *image)
 {
     const struct elf_section *fatbin = code_fatbin(image);
@@ -440,7 +446,7 @@ static void add_sections(struct code_file *file, size_t end, const struct elf_im
     *file = (struct code_file){(unsigned char *)out.bytes, out.length};
 }
 
-// Any other file stays as it is.
+// Settles a library; any other file stays as it is.
 static void settle_library(struct code_file *file)
 {
     struct elf_image image = {0};
@@ -476,7 +482,7 @@ static int cannot(const struct settling *s, const char *path)
     return error_set(s->err, "%s: cannot be written: %s", path, write_failure(errno));
 }
 
-// The folders on the way to a file of the copy.
+// Makes the folders on the way to a file of the copy.
 static int make_way(const struct settling *s, const char *path)
 {
     char *part = xstrdup(path);
@@ -513,7 +519,7 @@ static bool ends_in(const char *text, const char *ending)
     return length > end && strcmp(text + length - end, ending) == 0;
 }
 
-// A statement stands beside the file that it is about.
+// Whether a file is a statement about another file beside it.
 static bool is_statement(const char *path)
 {
     struct stat about;
@@ -530,7 +536,7 @@ static int settle_file(struct settling *s, const char *path, const char *name)
     struct code_file file;
     const bool statement = is_statement(path);
     if (statement && strchr(name + 1, '/'))
-        return 0; // nobody asks for it
+        return 0; // nothing uses it
     int status = code_read(&file, path, s->err);
     if (status)
         return status;
@@ -571,7 +577,7 @@ static int settle_entry(struct settling *s, const FTSENT *entry)
     const char *name = entry->fts_path + strlen(s->from);
     const bool link = entry->fts_info == FTS_SL || entry->fts_info == FTS_SLNONE;
     if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR || entry->fts_info == FTS_NS) {
-        // too deep to be named, or not to be read
+        // it is too deep to be named, or cannot be read
         error_set(s->err, "%.200s: cannot be looked at: %s", entry->fts_path,
                   strerror(entry->fts_errno));
         return 1;
@@ -590,7 +596,7 @@ static int by_file_name(const FTSENT **left, const FTSENT **right)
     return strcmp((*left)->fts_name, (*right)->fts_name);
 }
 
-// Folders last: each was changed by what was put into it.
+// Sets times; folders come last, because putting files into a folder changes its time.
 static int settle_times(const struct settling *s)
 {
     char *copy = xstrdup(s->to), *const roots[] = {copy, NULL};
@@ -600,7 +606,7 @@ static int settle_times(const struct settling *s)
         if (entry->fts_info == FTS_DP && utimensat(AT_FDCWD, entry->fts_path, no_time, 0))
             status = cannot(s, entry->fts_path);
     }
-    if (status == 0 && errno) // NULL at the end, and where it cannot go on
+    if (status == 0 && errno) // NULL is returned at the end, and when it cannot continue
         status = cannot(s, s->to);
     if (tree)
         fts_close(tree);
@@ -628,12 +634,12 @@ int code_settle(const char *from, const char *to, const char *statements,
 
 // ==== the id ====
 
-// The text of records that an id is the hash of.
+// The text of records whose hash is the id.
 struct code_hash {
     struct buffer *to;
-    struct nvcc_digits digits; // of the device code's names; caller frees the items
+    struct nvcc_digits digits; // of names in the device code; the caller frees the items
     size_t names_left;         // bytes of names that may still be written
-    bool odd;                  // some name was not written: hash the cubin whole
+    bool odd;                  // some name was not written, so the whole cubin is hashed
 };
 
 static void code_put(struct buffer *to, const char *what, uint64_t a, uint64_t b, uint64_t c)
@@ -651,17 +657,18 @@ static void code_put_bytes(struct buffer *to, const char *what, const unsigned c
 
 // ---- cubins
 //
-// Sections are known by their place among those that count, so
-// that debug information between them does not matter; functions and variables by their names,
-// since that is how a library finds them.
+// A section is identified by its index among those that count, so that debug information between
+// them
+// does not matter. Functions and variables are identified by their names, because that is how a
+// library finds them.
 
-// More than any compiler writes; a table of names may be made so that all of them together are far
-// longer than the file.
+// More than any compiler writes. A hostile table of names could make all names together far longer
+// than the file.
 enum { SYMBOLS_MAX = 1 << 18 };
 
 // ---- cubins: names
 
-// A name with nvcc's digits as numbers, and where they stand.
+// Writes a name, with nvcc's digits replaced by numbers, and the places of the digits.
 static void put_name(struct code_hash *hash, const char *name)
 {
     const size_t size = strlen(name);
@@ -701,8 +708,8 @@ static int by_place(const void *left, const void *right)
 
 struct cubin {
     struct elf_image image;
-    uint64_t *ordinals; // of each section, among those that count
-    bool *left_out;     // sections of kernels that nobody launches
+    uint64_t *ordinals; // index of each section among those that count
+    bool *left_out;     // sections of kernels that are not launched
 };
 
 static bool counts(const struct cubin *cubin, uint64_t section)
@@ -711,12 +718,13 @@ static bool counts(const struct cubin *cubin, uint64_t section)
            (cubin->image.sections[section].flags & SHF_ALLOC);
 }
 
-// ---- the kernels of a cubin that are launched
+// ---- the launched kernels of a cubin
 //
-// A kernel has sections of its own, which end in its name; only one has parameters. What is of no
-// kernel counts whoever is launched: functions that are called, variables, constants.
+// A kernel has sections of its own, which end in its name; only one of them has parameters.
+// Everything
+// that belongs to no kernel counts in any case: functions that are called, variables, constants.
 
-// The kernel that a section is of, or NULL.
+// The kernel to which a section belongs, or NULL.
 static const char *kernel_of(const struct elf_section *section)
 {
     static const char *const of[] = {".text.", ".nv.info.", ".nv.shared.", ".nv.local."};
@@ -752,7 +760,8 @@ static bool has_parameters(const struct elf_section *attributes)
     return false;
 }
 
-// Sections that a launched function lies in: it may have a name that the section has not.
+// Finds the sections in which a launched function lies; a section's name may be that of another
+// function.
 static bool *find_entered(const struct elf_image *image, const char *const *launched, size_t count)
 {
     const struct elf_section *table = elf_symbols(image);
@@ -775,8 +784,8 @@ static bool is_entered(const struct elf_image *image, const bool *entered, const
     return false;
 }
 
-// Of these the driver makes a kernel's code anew at load time, for Blackwell: what stands there is
-// what runs.
+// Whether the driver makes code from this section at load time, as for Blackwell; then this section
+// decides what runs.
 static bool is_made_anew(const struct elf_section *section)
 {
     static const char *const passed_over[] = {".nv.merc.debug", ".nv.merc.rela.debug",
@@ -790,8 +799,9 @@ static bool is_made_anew(const struct elf_section *section)
            strncmp(section->name, ".nv.capmerc", 11) == 0;
 }
 
-// Nothing is left out of such a cubin: its parts cannot be told apart for sure, and whether a
-// driver takes it without the code of some could not be tried.
+// Leaves out kernels. Nothing is left out of a Blackwell cubin, because its parts cannot be
+// separated reliably, and it could not be tried whether a driver accepts it without the code of
+// some.
 static void leave_out(struct cubin *cubin, const char *const *launched, size_t count)
 {
     for (size_t i = 0; i < cubin->image.section_count; i++) {
@@ -830,12 +840,12 @@ static void put_symbol(struct code_hash *hash, const struct cubin *cubin, uint64
     else if (counts(cubin, symbol.section))
         code_put(hash->to, "symbol", ordinal(cubin, symbol.section), symbol.value, symbol.size);
     else if (symbol.section < cubin->image.section_count && cubin->left_out[symbol.section])
-        hash->odd = true; // what is launched needs what is not
+        hash->odd = true; // a launched kernel needs one that is not launched
     else if (symbol.name[0])
         put_name(hash, symbol.name);
 }
 
-// Functions and variables that have a name, and what is wanted from elsewhere.
+// Whether a symbol is a function or variable with a name, or refers to something elsewhere.
 static bool is_named(const struct cubin *cubin, const struct elf_symbol *symbol)
 {
     if (symbol->type == STT_SECTION || symbol->type == STT_FILE)
@@ -874,7 +884,7 @@ static void put_relocations(struct code_hash *hash, const struct cubin *cubin,
 {
     size_t each = section->type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
     if (!counts(cubin, section->info))
-        return; // of debug information
+        return; // it belongs to debug information
     for (uint64_t at = 0; at + each <= section->size && !hash->odd; at += each) {
         const unsigned char *entry = section->bytes + at;
         uint64_t info = elf_u64(entry + 8);
@@ -885,7 +895,7 @@ static void put_relocations(struct code_hash *hash, const struct cubin *cubin,
     }
 }
 
-// Attributes that begin with the number of the symbol they are about, which moves with others.
+// Whether an attribute begins with the number of its symbol, which changes with other symbols.
 static bool about_symbol(uint8_t attribute)
 {
     return attribute == CUBIN_REGISTERS || attribute == CUBIN_FRAME ||
@@ -893,7 +903,7 @@ static bool about_symbol(uint8_t attribute)
            attribute == CUBIN_PARAMETERS;
 }
 
-// Of the whole cubin's attributes those about a kernel that is left out are left out too.
+// Whether an attribute of the whole cubin concerns a kernel that is left out.
 static bool about_left_out(const struct cubin *cubin, const struct cubin_attribute *attribute)
 {
     struct elf_symbol symbol;
@@ -947,9 +957,9 @@ static void put_section(struct code_hash *hash, const struct cubin *cubin,
     }
 }
 
-// Code, constants, initialised data, sizes of memory, what they are linked to, the names that they
-// are looked up by, and the attributes of launches. Not debug information, or notes about the
-// tools. Of all kernels, or (`launched` not NULL) of these. -1: these bytes are no cubin.
+// Hashes a cubin: code, constants, initialised data, sizes of memory, what they are linked to, the
+// names by which they are looked up, and launch attributes; not debug information or the tools'
+// notes. With `launched` not NULL, only these kernels. -1: these bytes are no cubin.
 static int code_put_cubin(struct code_hash *hash, const unsigned char *bytes, size_t size,
                           const char *const *launched, size_t count)
 {
@@ -979,12 +989,12 @@ static int code_put_cubin(struct code_hash *hash, const unsigned char *bytes, si
     return 0;
 }
 
-// 2: names of functions and variables count.
+// Version 2: names of functions and variables count.
 enum { ID_VERSION = 2, NAMES_MAX = 64 << 20 };
 
 // ---- host code
 
-// Hashes what is not mapped and is no debug information.
+// Hashes everything that is not mapped and is no debug information.
 static void hash_unmapped(struct buffer *to, const struct elf_image *image)
 {
     for (size_t i = 0; i < image->section_count; i++) {
@@ -1017,7 +1027,7 @@ static void hash_segments(struct code_hash *hash, const struct elf_image *image,
     free(copy);
 }
 
-// A library, a cubin by itself, or any other file.
+// Hashes a library, a cubin that is a file, or any other file.
 static void hash_file(struct code_hash *hash, const struct code_file *file)
 {
     struct elf_image image = {0};
@@ -1109,10 +1119,12 @@ int code_id(char out[OBJECT_ID_TEXT], const char *library, struct error *err)
 
 // ---- outputs of builds
 //
-// Ids of the libraries of one build: each of its own code, and of what it can load beside it. What
-// a library names is searched in its bytes, since a name may be linked against, or opened.
+// Computes the ids of one build's libraries. Each covers its own code, and what the library can
+// load
+// from beside it. The names that a library mentions are searched for in its bytes, because it may
+// link to a file or open it.
 
-// Each library is searched for the names of all others, and what loads what is closed over.
+// Each library is searched for the names of all others, and loading is followed transitively.
 enum { LIBRARIES_MAX = 4096 };
 
 struct library_set {
@@ -1120,18 +1132,19 @@ struct library_set {
     size_t count;
     const char **names;       // of the libraries' files
     size_t *lengths;          // of the names
-    bool last[UCHAR_MAX + 1]; // bytes that some name ends in
-    bool *loads;              // count x count: the row's library names the column's
-    char (*own)[OBJECT_ID_TEXT], (*bytes)[OBJECT_ID_TEXT]; // code id, and the id of the whole file
+    bool last[UCHAR_MAX + 1]; // bytes in which some name ends
+    bool *loads;              // count x count: the row's library mentions the column's name
+    char (*own)[OBJECT_ID_TEXT], (*bytes)[OBJECT_ID_TEXT]; // code ids, and ids of the whole files
     const char *folder;
-    struct buffer others; // the files that count for all
-    char **other_names;   // below the folder
+    struct buffer others; // files that count for all libraries
+    char **other_names;   // their paths below the folder
     size_t files, capacity;
 };
 
-// ---- what a library names
+// ---- the names that a library mentions
 
-// Does a name end where `end` is? Its own name is no name of another, though it may end in one.
+// Notes the names that end at `end`. Its own name does not count as another one's, even if it ends
+// in it.
 static void note_names(struct library_set *set, size_t library, const struct code_file *file,
                        size_t end)
 {
@@ -1162,7 +1175,7 @@ static int read_library(struct library_set *set, size_t library, struct error *e
     return 0;
 }
 
-// Adds the libraries that loaded libraries load in turn: Warshall's algorithm.
+// Adds the libraries that loaded libraries load in turn (Warshall's algorithm).
 static void close_over(struct library_set *set)
 {
     const size_t n = set->count;
@@ -1202,7 +1215,7 @@ static int add_file(struct library_set *set, const char *path, const char *name,
     const int status = code_read(&file, path, err);
     if (status)
         return status;
-    content_id(id, file.bytes, file.size); // whoever opens it can read all of it
+    content_id(id, file.bytes, file.size); // a library that opens the file can read all of it
     code_close(&file);
     put_other(set, "file", name, id);
     return 0;
@@ -1225,16 +1238,16 @@ static int add_entry(struct library_set *set, const FTSENT *entry, const char *f
         return 0;
     case FTS_DNR:
     case FTS_ERR:
-    case FTS_NS: // too deep to be named, or not to be read
+    case FTS_NS: // it is too deep to be named, or cannot be read
         error_set(err, "%.200s: cannot be looked at: %s", entry->fts_path,
                   strerror(entry->fts_errno));
         return 1;
     default:
-        return 0; // folders, and pipes or sockets, which hold nothing
+        return 0; // folders; and pipes or sockets, which contain nothing
     }
 }
 
-// fts skips the sorting of a folder when it lacks the memory for it.
+// Whether a folder was sorted; fts does not sort it if memory is short.
 static bool is_sorted(const FTSENT *entry)
 {
     return !entry->fts_link || strcmp(entry->fts_name, entry->fts_link->fts_name) < 0;
@@ -1253,7 +1266,7 @@ static int add_others(struct library_set *set, const char *folder, struct error 
             status = 1;
         }
     }
-    if (status == 0 && errno) // NULL at the end, and where it cannot go on
+    if (status == 0 && errno) // NULL is returned at the end, and when it cannot continue
         status = error_set(err, "%s: %s", folder, strerror(errno));
     if (tree)
         fts_close(tree);
@@ -1261,9 +1274,10 @@ static int add_others(struct library_set *set, const char *folder, struct error 
     return status;
 }
 
-// ---- what each may see
+// ---- what each library may see
 
-// The same file under another name, for nobody writes to either; a copy where that cannot be.
+// Shows a file under another name, as a hard link, because nobody writes to it; or as a copy if
+// that is not possible.
 static int show_file(const struct library_set *set, const char *name, const char *to,
                      const char *as, struct error *err)
 {
@@ -1294,8 +1308,8 @@ static int show_all(const struct library_set *set, size_t library, const char *t
     return status;
 }
 
-// The name of the folder in which a library is shown. It depends on the code id and on those bytes
-// of its files that the id leaves out.
+// Makes the name of the folder in which a library is shown. It depends on the code id, and on those
+// bytes of its files that the id does not cover.
 static void name_shown(char out[OBJECT_ID_TEXT], const struct library_set *set, size_t library,
                        const char *id)
 {
@@ -1311,8 +1325,8 @@ static void name_shown(char out[OBJECT_ID_TEXT], const struct library_set *set, 
     free(text);
 }
 
-// Made aside and renamed, so that nobody finds half of it. Whoever was first was right: what has
-// this name is the same.
+// Makes the folder under a temporary name and renames it, so that nobody finds half of it. If
+// another process was first, its folder is used, because equal names mean equal content.
 static int show(const struct code_kept *kept, const struct library_set *set, size_t library,
                 const char *as, const char *code, struct error *err)
 {
@@ -1334,7 +1348,7 @@ static int show(const struct code_kept *kept, const struct library_set *set, siz
     return status;
 }
 
-// ---- together
+// ---- all together
 
 static bool is_alone(const struct library_set *set, size_t library)
 {
@@ -1345,7 +1359,7 @@ static bool is_alone(const struct library_set *set, size_t library)
     return set->files == 0;
 }
 
-// A file has that name, or a folder.
+// Whether a file or folder has that name.
 static bool takes(const char *path, const char *name)
 {
     const size_t length = strlen(name);
@@ -1365,8 +1379,8 @@ static bool is_taken(const struct library_set *set, size_t library, const char *
     return false;
 }
 
-// Where a library lies in the folder of its own: beside the same files as in its build, by a name
-// that says nothing, unless another file has that. Caller frees.
+// The path of a library inside its own folder. It lies beside the same files as in its build, under
+// a name that reveals nothing, unless another file has that name. The caller frees.
 static char *shown_as(const struct library_set *set, size_t library)
 {
     const char *name = set->libraries[library] + strlen(set->folder);
@@ -1387,7 +1401,7 @@ static void finish(char out[OBJECT_ID_TEXT], const struct library_set *set, size
     if (strcmp(as, "/kernel.so") != 0)
         buffer_printf(&text, "as %zu:%s\n", strlen(as), as);
     for (size_t i = 0; i < set->count; i++) {
-        const char *name = set->libraries[i] + strlen(set->folder) + 1; // where it lies
+        const char *name = set->libraries[i] + strlen(set->folder) + 1; // its path in the build
         if (i != library && set->loads[library * set->count + i])
             buffer_printf(&text, "loads %zu:%s %s\n", strlen(name), name, set->own[i]);
     }

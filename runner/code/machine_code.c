@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads machine code that may be hostile: no offset is followed before it is checked.
+// Reads machine code that may be hostile: every offset is checked before it is used.
 #include "runner/code/machine_code.h"
 
 #include <elf.h>
@@ -35,7 +35,7 @@ static bool fits(const struct elf_image *image, uint64_t offset, uint64_t size)
 
 enum { NAME_BYTES_MAX = 1 << 16 };
 
-// A string that ends within its table, and soon; "" when it does not.
+// A string that ends within its table and within a limit; "" when it does not.
 static const char *text_at(const struct elf_image *image, const struct elf_section *table,
                            uint64_t offset)
 {
@@ -161,7 +161,8 @@ bool elf_symbol(struct elf_symbol *out, const struct elf_image *image,
 
 // ---- fat binaries
 //
-// A fat binary: magic (4), version 1 (2), header size 16 (2), bytes that follow (8). Entries in it:
+// A fat binary: magic (4), version 1 (2), header size 16 (2), number of bytes that follow (8). An
+// entry:
 //    0  kind (2): 1 PTX, 2 cubin       2  version (2): 0x101     4  header size (4), a multiple of
 //    8 8  bytes of payload (8), padded  16  bytes when compressed (4)         28  architecture (4)
 //   32  offset of the file name (4)   36  its length (4)   40  flags (8)    56  bytes unpacked (8)
@@ -234,7 +235,7 @@ bool fatbin_next(struct fatbin_entry *out, size_t *at, const unsigned char *sect
     return true;
 }
 
-// ---- whole files, and cubins
+// ---- whole files and cubins
 
 static const off_t library_bytes_max = (off_t)1 << 30;
 
@@ -281,7 +282,8 @@ void code_close(struct code_file *file)
     *file = (struct code_file){0};
 }
 
-// Format 1 has no value, 2 and 3 have one in the two bytes that follow, 4 has those as its size.
+// Format 1 has no value, 2 and 3 have one in the next two bytes, and in format 4 these bytes are
+// its size.
 bool cubin_next(struct cubin_attribute *out, size_t *at, const struct elf_section *section)
 {
     enum { NO_VALUE = 1, BYTE_VALUE, HALF_VALUE, SIZED_VALUE, HEADER = 4 };

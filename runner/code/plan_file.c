@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opens a plan and the cubins beside it. Where an entry point's parameters lie is read from the
-// cubin (.nv.info.ENTRY, EIATTR_KPARAM_INFO), so a plan cannot lie about them.
+// Opens a plan and its cubins. Where an entry point's parameters lie is read from the cubin
+// (.nv.info.ENTRY, EIATTR_KPARAM_INFO), so a plan cannot give false places.
 #include "runner/code/plan_file.h"
 
 #include "model/config.h"
@@ -56,7 +56,7 @@ static struct plan_cubin *find_cubin(struct plan_file *f, const char *name)
     return NULL;
 }
 
-// ".nv.info.NAME" of the function whose code is in ".text.NAME".
+// Finds the section ".nv.info.NAME" of the function whose code is in ".text.NAME".
 static const struct elf_section *section_of(const struct elf_image *image, const char *prefix,
                                             const char *entry)
 {
@@ -70,7 +70,8 @@ static const struct elf_section *section_of(const struct elf_image *image, const
     return NULL;
 }
 
-// index 4, ordinal 2, offset 2, then the size in the highest 14 bits of 4 bytes.
+// Reads a parameter: index 4, ordinal 2, offset 2 bytes, then the size in the highest 14 bits of 4
+// bytes.
 static int take_parameter(struct record_parameter *parameters, uint32_t *count,
                           const struct cubin_attribute *attribute)
 {
@@ -190,9 +191,10 @@ const char *plan_file_code(const char *path, struct arena *arena)
     return code;
 }
 
-// ---- its identity ----
+// ---- the code id ----
 
-// A key's text, blanks as one: what a formula or a place is does not go by them.
+// Writes a key's text with each run of blanks as one, because blanks do not change a formula or a
+// place.
 static void put_text(struct buffer *out, const char *text)
 {
     for (; *text; text++) {
@@ -214,7 +216,7 @@ static void put_entry(struct buffer *out, const struct plan_file *f, const struc
         return;
     }
     buffer_printf(out, "%s ", e->key);
-    // The number of the cubin counts, and not the name of its file.
+    // The cubin's number counts, not its file's name.
     if (strcmp(e->key, "cubin") == 0 && e->value) {
         size_t i = 0;
         while (i < f->cubin_count && strcmp(f->cubins[i].name, e->value) != 0)

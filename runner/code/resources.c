@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers of attributes and instructions were checked against what ptxas -v says of the same code.
+// The numbers of attributes and instructions were compared with the output of ptxas -v for the same
+// code.
 #include "runner/code/code_id.h"
 
 #include "runner/child/process.h"
@@ -17,8 +18,9 @@
 
 // ==== operations, by the disassembler ====
 //
-// Runs the toolkit's disassembler and counts the operations in its text. It needs no GPU, and says
-// so where there is no disassembler.
+// Runs the toolkit's disassembler and counts the operations in its output. It needs no GPU, and
+// reports
+// if there is no disassembler.
 
 enum { LINE = 4096 };
 static const double limit_s = 60, line_limit_s = 20;
@@ -45,7 +47,8 @@ static void count_one(struct operation_list *list, const char *name, size_t leng
     item->count++;
 }
 
-// "        /*0010*/              @!P0 FFMA.FTZ R1, R2, R3, R4 ;     /* 0x... */"
+// A line looks like this: "        /*0010*/              @!P0 FFMA.FTZ R1, R2, R3, R4 ;     /*
+// 0x... */"
 void operation_take(struct operation_list *list, const char *line)
 {
     line += strspn(line, " \t");
@@ -70,7 +73,7 @@ static int by_name(const void *left, const void *right)
     return strcmp(((const struct operation *)left)->name, ((const struct operation *)right)->name);
 }
 
-// The first of that name in PATH.
+// Finds the first program of that name in PATH.
 static bool find_program(char out[PATH_MAX], const char *name)
 {
     const char *path = getenv("PATH");
@@ -93,7 +96,7 @@ static const char *const *command(const char *program, const char *library,
     const char **argv = arena_alloc(arena, 4 * sizeof(*argv));
     const char *own = arena_strdup(arena, program);
     char *folder = arena_strdup(arena, program);
-    *strrchr(folder, '/') = '\0'; // nvdisasm lies beside it
+    *strrchr(folder, '/') = '\0'; // nvdisasm lies in the same folder
     struct sandbox_bind *binds = arena_alloc(arena, 2 * sizeof(*binds));
     binds[0] = (struct sandbox_bind){*folder ? folder : "/", *folder ? folder : "/", false};
     binds[1] = (struct sandbox_bind){library, library, false};
@@ -104,7 +107,7 @@ static const char *const *command(const char *program, const char *library,
     return sandbox && sandbox->active ? sandbox_argv(sandbox, &view, argv, arena) : argv;
 }
 
-// True when it ended by itself, and well.
+// Reads all output. True when the program ended by itself and successfully.
 static bool read_all(struct operation_list *list, struct process *process)
 {
     char line[LINE];
@@ -192,14 +195,15 @@ static int32_t bounded(uint64_t value)
     return value > INT32_MAX ? INT32_MAX : (int32_t)value;
 }
 
-// Width of a memory instruction, bits 73..75: bytes of 1, 1, 2, 2, 4, 8, 16.
+// The width of a memory instruction, from bits 73..75: 1, 1, 2, 2, 4, 8 or 16 bytes.
 static uint32_t access_bytes(const unsigned char *instruction)
 {
     static const uint32_t widths[8] = {1, 1, 2, 2, 4, 8, 16, 16};
     return widths[instruction[9] >> 1 & 7];
 }
 
-// Volta and later: instructions of 16 bytes, the operation in the lowest 12 bits.
+// Counts accesses to local memory. Since Volta an instruction has 16 bytes, with the operation in
+// the lowest 12 bits.
 static void count_local(struct code_function *function, const struct elf_section *text)
 {
     for (uint64_t at = 0; at + INSTRUCTION <= text->size; at += INSTRUCTION) {
@@ -212,7 +216,7 @@ static void count_local(struct code_function *function, const struct elf_section
     }
 }
 
-// Attributes of all functions (.nv.info): those of the symbols that lie in this section.
+// Reads attributes of all functions (.nv.info), and takes those whose symbols lie in this section.
 static void read_common(struct code_function *function, const struct elf_image *cubin,
                         const struct elf_section *info, size_t text)
 {
@@ -247,7 +251,8 @@ static void read_own(struct code_function *function, const struct elf_section *i
     }
 }
 
-// ".nv.shared.NAME" is about the function whose code is in ".text.NAME".
+// Whether a section such as ".nv.shared.NAME" belongs to the function whose code is in
+// ".text.NAME".
 static bool is_of(const struct elf_section *section, const char *prefix, const char *function)
 {
     size_t length = strlen(prefix);
@@ -274,7 +279,7 @@ static void read_function(struct collector *c, const struct elf_image *cubin, si
             function.shared_bytes = bounded(section->size);
         } else if (is_of(section, ".nv.constant0.", name)) {
             function.constant_bytes = bounded(section->size);
-            entry = true; // only what can be launched has parameters
+            entry = true; // only a function that can be launched has parameters
         }
     }
     count_local(&function, code);
@@ -342,7 +347,7 @@ int code_resources_of(struct code_function_list *out, const struct code_file *fi
     return 0;
 }
 
-// A cubin says its architecture in the flags, since CUDA 13 in their second byte.
+// The architecture in a cubin's flags; since CUDA 13 it is in their second byte.
 static uint32_t architecture_of(const struct elf_image *cubin)
 {
     enum { CUDA_13 = 0x41 };

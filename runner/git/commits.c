@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Commits: how they descend from each other, single ones with their time and parent, and which of
-// them a range names, in which order, and which change what is asked about.
+// Commits: their ancestry, single commits with time and parent, and ranges: which commits they
+// contain, in which order, and which of them change certain paths.
 #include "runner/git/handle.h"
 
 #include <assert.h>
@@ -9,18 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- how commits descend from each other, as far as the repository has them
+// ---- ancestry, as far as the repository knows it
 //
-// An own walk, because libgit2 1.5 fails on shallow clones even where the missing commits are not
+// The walk is our own, because libgit2 1.5 fails on shallow clones even if the missing commits are
+// not
 // needed. It reads commits and no files.
 
 struct graph_node {
     git_oid id;
-    int64_t time_s;      // of the committer
-    int64_t order_s;     // not before any parent's: clocks go wrong, ancestry does not
-    uint32_t generation; // longest way to a root
-    uint32_t marks;      // one bit per walk that reached it
-    size_t first_parent; // into `parents`
+    int64_t time_s;      // the committer's time
+    int64_t order_s;     // time that is not before any parent's, because clocks may be wrong while
+                         // ancestry is not
+    uint32_t generation; // length of the longest way to a root
+    uint32_t marks;      // one bit for each walk that reached it
+    size_t first_parent; // index into `parents`
     size_t parent_count;
 };
 
@@ -28,13 +30,13 @@ struct graph_node {
 #define GRAPH_MISSING SIZE_MAX
 
 struct commit_graph {
-    struct graph_node *nodes; // parents before children
+    struct graph_node *nodes; // parents come before children
     size_t count, capacity;
-    size_t *parents; // node indexes
+    size_t *parents; // indices of nodes
     size_t parents_used, parents_capacity;
-    size_t *table; // by id: node index + 1, open addressing
+    size_t *table; // hash table by id: index of the node + 1, open addressing
     size_t table_size;
-    bool cut; // a parent was missing: a shallow clone
+    bool cut; // a parent was missing, so the clone is shallow
 };
 
 static size_t slot_of(const struct commit_graph *graph, const git_oid *id)
@@ -81,7 +83,7 @@ static void add_parent(struct commit_graph *graph, struct graph_node *node, cons
 }
 
 // The id of the first parent that the commit names, "" for a root. At the edge of a shallow clone
-// libgit2 1.7 and later count no parents, though the commit names some.
+// libgit2 1.7 and later report no parents, although the commit names some.
 static void first_parent_named(char out[OBJECT_ID_TEXT], const git_commit *commit)
 {
     static const char name[] = "\nparent ";
@@ -92,7 +94,7 @@ static void first_parent_named(char out[OBJECT_ID_TEXT], const git_commit *commi
     out[strcspn(out, "\n")] = '\0';
 }
 
-// Adds a commit, all of whose parents that exist were added before.
+// Adds a commit; all its parents that exist must have been added before.
 static void add_node(struct commit_graph *graph, const git_commit *commit)
 {
     graph->nodes = xgrow(graph->nodes, graph->count, &graph->capacity, sizeof(*graph->nodes));
@@ -115,10 +117,11 @@ static void add_node(struct commit_graph *graph, const git_commit *commit)
         graph->table[slot_of(graph, &node.id)] = graph->count;
 }
 
-// The way down from a commit, as a stack: recursion would be as deep as history is long.
+// The way down from a commit, as a stack, because recursion would be as deep as the history is
+// long.
 struct step {
     git_commit *commit;
-    unsigned next; // parent to look at
+    unsigned next; // index of the next parent to visit
 };
 
 struct way {
@@ -131,7 +134,7 @@ static int go_down(struct way *way, struct commit_graph *graph, const struct rep
 {
     git_commit *commit = NULL;
     int code = git_commit_lookup(&commit, repository->git, id);
-    if (code) { // before libgit2 is asked anything else, which forgets its words
+    if (code) { // asked now, because another call of libgit2 would replace its message
         error_set(err, "%s: commit %s: %s", repository->directory, git_oid_tostr_s(id),
                   git_words());
         graph->cut = code == GIT_ENOTFOUND && way->count > 0 && git_is_shallow(repository);
@@ -165,8 +168,7 @@ static int add_ancestors(struct commit_graph *graph, const struct repository *re
     return result;
 }
 
-// Marks the ancestors of a node. Children stand behind their parents, so one pass backwards
-// reaches all.
+// Marks the ancestors of a node. Children come after their parents, so one backward pass is enough.
 static void mark_ancestors(struct commit_graph *graph, size_t from, uint32_t mark,
                            bool first_parent)
 {
@@ -184,7 +186,8 @@ static void mark_ancestors(struct commit_graph *graph, size_t from, uint32_t mar
     }
 }
 
-// Adds a commit and all its ancestors, then marks those reached (along first parents only, if so).
+// Adds a commit and all its ancestors, then marks those reached (only along first parents, if
+// asked).
 static int graph_walk(struct commit_graph *graph, const struct repository *repository,
                       const git_oid *from, uint32_t mark, bool first_parent, struct error *err)
 {
@@ -210,11 +213,12 @@ static int64_t time_of(const git_commit *commit)
     return time_s < OLDEST_TIME_S ? OLDEST_TIME_S : time_s > LATEST_TIME_S ? LATEST_TIME_S : time_s;
 }
 
-// The place of a commit is the time by which a store puts it in order. It is the commit's own time,
-// unless a first parent n commits back is less than n seconds older: then it is that parent's time
-// and n seconds. So the commits of a rebase, many in one second, and those of a clock that went
-// wrong stay in order, also in a store that has not all of them. The search ends at a parent that
-// is older by NEAR seconds or is NEAR commits back: parents behind that one do not matter.
+// Computes the place of a commit, the time by which a store orders it. It is the commit's own time,
+// except if a first parent n commits back is less than n seconds older; then it is that parent's
+// time plus n seconds. So the commits of a rebase, many within one second, keep their order, and so
+// do commits made with a wrong clock, even in a store that has only some of them. The search ends
+// at a parent that is NEAR seconds older or NEAR commits back, because earlier parents cannot
+// matter.
 enum { NEAR = 600 };
 
 static int64_t place_of(const git_commit *commit)
@@ -244,7 +248,8 @@ static void fill_commit(struct commit *out, const git_commit *git, struct arena 
     git_oid_tostr(commit.id, sizeof(commit.id), git_commit_id(git));
     git_oid_tostr(commit.tree, sizeof(commit.tree), git_commit_tree_id(git));
     first_parent_named(commit.parent, git);
-    // git_commit_summary() wants to cache its answer, hence the copy of the first line here.
+    // git_commit_summary() caches its answer in the commit, so the first line is copied here
+    // instead.
     const char *message = git_commit_message(git);
     const char *line = message ? message : "";
     commit.summary = arena_strndup(arena, line, strcspn(line, "\r\n"));
@@ -296,8 +301,9 @@ bool repository_descends(const struct repository *repository, const char *commit
 
 enum { MARK_A = 1, MARK_B = 2, MARK_SELECTED = 4, MARK_IS_PARENT = 4 };
 
-// Common ancestors are closed under "parent of", so the best ones are those that are no common
-// ancestor's parent. Of several (merges that cross) the youngest is taken.
+// Finds the merge base. A parent of a common ancestor is a common ancestor, too, so the best ones
+// are no common ancestor's parents. If there are several (merges that cross), the youngest is
+// taken.
 static const struct graph_node *best_common(struct commit_graph *graph)
 {
     const uint32_t both = MARK_A | MARK_B;
@@ -379,15 +385,15 @@ static int select_range(struct commit_graph *graph, const struct repository *rep
     return result;
 }
 
-// Selects the commit that was just walked, and no other.
+// Selects only the commit that was just walked.
 static void select_node(struct commit_graph *graph, const git_oid *id)
 {
     size_t index = (size_t)(graph_find(graph, id) - graph->nodes);
     graph->nodes[index].marks |= MARK_SELECTED;
 }
 
-// Selects the commits of the references below a prefix, or of all references that people look
-// at. Tags of things that are no commits are passed over.
+// Selects the commits of the references below a prefix, or of all references that people use. Tags
+// of objects that are no commits are skipped.
 static int select_references(struct commit_graph *graph, const struct repository *repository,
                              const struct commit_selection *selection, bool tags_only,
                              struct error *err)
@@ -427,7 +433,8 @@ static int select_marks(struct commit_graph *graph, const struct repository *rep
         return select_revision(graph, repository, "HEAD", MARK_SELECTED, true, err);
     if (select_references(graph, repository, selection, false, err))
         return -1;
-    // A detached HEAD may be on no branch; one that names a branch not made yet is none.
+    // A detached HEAD may be on no branch; a HEAD that names a branch which does not exist yet
+    // selects nothing.
     if (graph->count > 0 && git_repository_head_unborn(repository->git) == 1)
         return 0;
     return select_revision(graph, repository, "HEAD", MARK_SELECTED, selection->first_parent, err);
@@ -443,7 +450,7 @@ static int compare_nodes(const void *left, const void *right)
     return git_oid_cmp(&a->id, &b->id);
 }
 
-// Keeps `steps` of `count`, the first and last among them; a single step is the last.
+// Keeps `steps` of `count` nodes, including the first and the last; a single step is the last.
 static size_t thin_out(struct graph_node *nodes, size_t count, size_t steps)
 {
     if (steps == 0 || steps >= count)
@@ -457,7 +464,7 @@ static size_t thin_out(struct graph_node *nodes, size_t count, size_t steps)
     return steps;
 }
 
-// Whether two commits differ in what is at one of the paths.
+// Whether two commits differ in the content of one of the paths.
 static int paths_differ(bool *differ, const struct repository *repository, const git_oid *left,
                         const git_oid *right, const struct commit_selection *selection,
                         struct error *err)
@@ -479,8 +486,8 @@ static int paths_differ(bool *differ, const struct repository *repository, const
     return 0;
 }
 
-// Drops each commit that changes nothing at the paths of the selection against its first parent.
-// The first commit, a root, and a commit whose parent is not in this clone stay.
+// Drops commits that change none of the selection's paths relative to their first parent. The first
+// commit, a root, and a commit whose parent is not in this clone stay.
 static int drop_unchanged(struct graph_node *nodes, size_t *count, const struct commit_graph *graph,
                           const struct repository *repository,
                           const struct commit_selection *selection, struct error *err)

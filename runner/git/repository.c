@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opens a repository, and says whose words in it count and what of it a commit brought. What
-// revisions mean is in revision.c, commits and ranges are in commits.c, what commits hold is in
-// trees.c.
+// Opens a repository, and finds out whose word counts in it and what in it came from a commit.
+// revision.c resolves revisions, commits.c has commits and ranges, trees.c has the content of
+// commits.
 #include "runner/git/handle.h"
 
 #include <fcntl.h>
@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// ---- extensions of a repository, which whoever reads it has to know
+// ---- extensions of a repository, which a reader must know
 
-// These say where settings of a checkout are, where objects come from, or how paths are written:
-// nothing of that is asked here.
+// These extensions concern the settings of a checkout, the origin of objects, or the notation of
+// paths; nothing of that is used here.
 #define HARMLESS                                                                                   \
     "worktreeconfig", "partialclone", "relativeworktrees", "preciousobjects", "noop", "noop-v1",   \
         "compatobjectformat"
@@ -24,7 +24,8 @@
 static void start_libgit2(void)
 {
     static const char *extensions[] = {HARMLESS};
-    git_libgit2_init(); // counted; never undone, it lives as long as the program
+    git_libgit2_init(); // libgit2 counts these calls; there is no shutdown, because it is needed as
+                        // long as the program runs
     git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions, ARRAY_COUNT(extensions));
 }
 
@@ -39,8 +40,8 @@ static bool is_harmless(const char *name, const char *value)
            (strcmp(name, "refstorage") == 0 && strcmp(value, "files") == 0);
 }
 
-// The first extension that matters: its name and value, "" where there is none. What is written
-// where git writes extensions, in the repository's own configuration.
+// Finds the first extension that matters, with its name and value, "" if there is none. It is read
+// from the repository's own configuration, where git writes extensions.
 static void find_extension(char name[64], char value[64], const char *directory)
 {
     git_buf found = {0};
@@ -86,7 +87,7 @@ static int refuse_extension(const char *directory, const char *name, const char 
                      directory, name, value, repository_library());
 }
 
-// git_repository_open_ext(), also where an extension has the value that it has without being said.
+// Does what git_repository_open_ext() does, also if an extension is set to its default value.
 static int open_git(git_repository **out, const char *directory, unsigned flags)
 {
     static const char *all[] = {HARMLESS, "objectformat", "refstorage"};
@@ -104,12 +105,12 @@ static int open_git(git_repository **out, const char *directory, unsigned flags)
     return code;
 }
 
-// Opens the repository of the checkout that has this .git. *out stays NULL where it is no
-// repository's.
+// Opens the repository of the checkout that has this .git. *out stays NULL if it belongs to no
+// repository.
 static int open_checkout(git_repository **out, const char *git, struct error *err)
 {
     const int code = open_git(out, git, GIT_REPOSITORY_OPEN_NO_SEARCH);
-    // One of another user's is read by nobody, and its commits bring nothing.
+    // A repository of another user is not read, so its commits bring nothing.
     if (code == 0 || code == GIT_ENOTFOUND || code == GIT_EOWNER)
         return 0;
     char name[64], value[64];
@@ -118,10 +119,11 @@ static int open_checkout(git_repository **out, const char *git, struct error *er
                    : error_set(err, "%s: cannot open the repository: %s", git, git_words());
 }
 
-// ---- whose words in a checkout are the user's own
+// ---- whose word counts in a checkout
 //
-// What is checked out may be a stranger's pull
-// request; the configuration of the repository and its remote branches are not part of any commit.
+// The checked-out commit may be a stranger's pull request. The repository's configuration and its
+// remote
+// branches are not part of any commit.
 
 static bool configured(const struct repository *repository)
 {
@@ -134,9 +136,9 @@ static bool configured(const struct repository *repository)
     return trusted != 0;
 }
 
-// Whether the repository has a remote, by its configuration: git_remote_list() matches names
-// with a regular expression, which leaks in Debian's libgit2 1.5. A configuration that cannot be
-// read counts as having one.
+// Whether the repository's configuration has a remote. git_remote_list() is not used, because it
+// matches names with a regular expression, which leaks memory in Debian's libgit2 1.5. If the
+// configuration cannot be read, the answer is yes.
 static bool has_remote(const struct repository *repository)
 {
     static const char first[] = "remote.", last[] = ".url";
@@ -155,8 +157,8 @@ static bool has_remote(const struct repository *repository)
     return found;
 }
 
-// ---- the index, where libgit2 cannot read it: a split one ("link"), or one with whole folders of
-// a sparse checkout ("sdir"). Format: git's Documentation/gitformat-index.txt.
+// ---- the index, where libgit2 cannot read it: a split one ("link"), or one that lists whole
+// folders of a sparse checkout ("sdir"). Format: git's Documentation/gitformat-index.txt.
 
 struct index_reader {
     const struct repository *repository;
@@ -170,7 +172,8 @@ static uint32_t number_at(const unsigned char *at)
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-// How much of the entry before is left out: an offset as in pack files. -1: none.
+// Reads how many bytes of the previous entry's name are removed, in the encoding of offsets in pack
+// files. -1: malformed.
 static long read_strip(struct index_reader *r)
 {
     unsigned long value = 0;
@@ -183,7 +186,7 @@ static long read_strip(struct index_reader *r)
     return -1;
 }
 
-// Reads one entry's name. -1: it is none.
+// Reads one entry's name. -1: malformed.
 static int read_entry(struct index_reader *r, const unsigned char **entry)
 {
     enum { FIXED = 62, EXTENDED = 0x40 };
@@ -203,14 +206,14 @@ static int read_entry(struct index_reader *r, const unsigned char **entry)
         return -1;
     memcpy(r->name + kept, r->at, (size_t)(nul - r->at) + 1);
     r->at = nul + 1;
-    if (r->version != 4) // up to a multiple of eight, with one NUL at least
+    if (r->version != 4) // to a multiple of eight, with at least one NUL
         r->at = *entry + (((size_t)(nul - *entry) + 8) & ~(size_t)7);
     return r->at <= r->end ? 0 : -1;
 }
 
-// Whether an index entry is a folder that holds the path. A folder that is not checked out is
-// one entry, and its tree says what is below it. 1: it holds the path; 0: it does not; -1: that
-// cannot be read.
+// Whether an index entry is a folder that contains the path. A folder that is not checked out is
+// one entry, and its tree lists its content. 1: it contains the path; 0: it does not; -1: it cannot
+// be read.
 static int folder_has(const struct index_reader *r, const unsigned char *entry, const char *path)
 {
     git_oid id;
@@ -231,8 +234,8 @@ static int folder_has(const struct index_reader *r, const unsigned char *entry, 
 static int index_file_has(const struct repository *repository, const char *name, const char *path,
                           bool shared);
 
-// Whether the index that a split index adds to has the path. Names that the split index takes
-// away again count, because the question is what may be there.
+// Whether the index on which a split index is based has the path. Names that the split index
+// removes count, too, because the question is what may be there.
 static int shared_has(struct index_reader *r, const char *path, bool shared)
 {
     static const unsigned char none[GIT_OID_RAWSZ];
@@ -253,7 +256,7 @@ static int shared_has(struct index_reader *r, const char *path, bool shared)
     return 0;
 }
 
-// 1: the path, or anything below it, is there; 0: it is not; -1: that cannot be read.
+// 1: the path, or anything below it, is there; 0: it is not; -1: the index cannot be read.
 static int index_bytes_have(struct index_reader *r, const char *path, bool shared)
 {
     enum { HEAD = 12, TRAILER = 20 };
@@ -304,7 +307,7 @@ static int index_file_has(const struct repository *repository, const char *name,
     return found;
 }
 
-// Whether the index has the path or anything below it: 1, 0, or -1 where nobody can say.
+// Whether the index has the path or anything below it: 1, 0, or -1 if that cannot be told.
 static int is_in_index(const struct repository *repository, const char *path)
 {
     git_index *index = NULL;
@@ -358,7 +361,7 @@ void repository_trusted(struct repository_trust *out, const struct repository *r
         out->branch = branches[i];
         return;
     }
-    // A bare clone has the remote's branches as its own, and nothing of it is checked out.
+    // In a bare clone the remote's branches are its own, and no commit is checked out.
     if (!out->own && repository_is_bare(repository) &&
         git_named_commit(&commit, repository, "HEAD") == 0) {
         git_oid_tostr(out->commit, sizeof(out->commit), &commit);
@@ -380,10 +383,10 @@ bool repository_accepts(const struct repository *repository, const struct reposi
     return accepted;
 }
 
-// ---- what lies in a checkout because a commit put it there: repositories, folders and links
+// ---- what a commit put into a checkout: repositories, folders and links
 //
-// A commit
-// can make no file or folder named .git, so what is below one of that name is git's own.
+// A commit can make no file or folder
+// named .git, so everything below such a name is git's own.
 
 static int is_strangers(bool *out, const struct repository *repository, struct error *err)
 {
@@ -402,9 +405,9 @@ static int is_strangers(bool *out, const struct repository *repository, struct e
     return status;
 }
 
-// Does the checkout at `root`, if it is one, have the path from a stranger's commit? Where `built`,
-// also what git does not know there may be made of that commit. A look that fails is -1, and no
-// answer.
+// Whether `root` is a checkout that has the path from a stranger's commit. `built`: files that git
+// does not know count, too, because they may have been made from that commit. -1: it cannot be
+// told.
 static int checkout_brought(bool *out, const char *root, const char *path, bool built,
                             struct error *err)
 {
@@ -426,8 +429,8 @@ static int checkout_brought(bool *out, const char *root, const char *path, bool 
     return status;
 }
 
-// Whether a checkout that the path lies in brought it. All such checkouts are asked, because a
-// commit can make the path pretend to lie in a repository of its own.
+// Whether a checkout around the path brought it. All checkouts around it are asked, because a
+// commit can make the path appear to lie in a repository of its own.
 static int is_brought(bool *out, const char *path, struct error *err)
 {
     char *root = xstrdup(path);
@@ -458,11 +461,11 @@ int repository_strangers(char **root, const char *path, struct error *err)
     return status;
 }
 
-// Whether a repository lies in the checkout of another one and came with its commit, files,
-// configuration and all. It does not count where the outer one is the user's own.
+// Whether a repository came with the commit of another one in whose checkout it lies, with its
+// files and configuration. It does not count if the outer one is the user's own.
 static int is_brought_repository(bool *out, git_repository *git, struct error *err)
 {
-    const char *path = git_repository_path(git); // with a final '/'
+    const char *path = git_repository_path(git); // with a '/' at the end
     char *head = xprintf("%sHEAD", path);
     *out = false;
     const int status = strstr(path, "/.git/") ? 0 : is_brought(out, head, err);
@@ -475,14 +478,15 @@ static int entry_is_brought(bool *out, const char *folder, const char *name, str
     char *real = realpath(*folder ? folder : ".", NULL);
     char *path = real ? xprintf("%s/%s", real, name) : NULL;
     *out = false;
-    const int status = path ? is_brought(out, path, err) : 0; // what is not there came with nothing
+    // A path that does not exist was not brought.
+    const int status = path ? is_brought(out, path, err) : 0;
     free(path);
     free(real);
     return status;
 }
 
-// Whether the path up to `end` was brought. Parts on the way are asked where they are links, and
-// the last part where it `counts`.
+// Whether a part of the path up to `end` was brought. The parts before the last are checked if they
+// are links; the last one is checked if it `counts`.
 static int part_is_brought(bool *out, const char *path, const char *end, bool counts,
                            struct error *err)
 {
@@ -545,7 +549,7 @@ static char *without_slash(const char *path)
     return copy;
 }
 
-// Last part of the path, without ".git"; of ".../x/.git" it is x.
+// The last part of the path without ".git"; for ".../x/.git" it is x.
 static char *name_of(const char *directory)
 {
     char *path = without_slash(directory);
@@ -562,8 +566,8 @@ static char *name_of(const char *directory)
     return name;
 }
 
-// libgit2 1.5 says of a repository of somebody else that there is none. NULL: there is none of
-// somebody else's here or above. Caller frees.
+// Finds a repository of another user, for which libgit2 1.5 only reports that there is none. NULL:
+// there is none here or above. The caller frees.
 static char *foreign_repository(const char *directory)
 {
     char *at = realpath(directory, NULL);
@@ -679,10 +683,10 @@ int repository_user(char **name, char **mail, const struct repository *repositor
     return 0;
 }
 
-// ---- where commits are shown
+// ---- the address of a commit's page
 
-// "host" and "owner/name" of https://host/owner/name.git, ssh://git@host:22/owner/name and
-// git@host:owner/name; false: it is of another form.
+// Splits https://host/owner/name.git, ssh://git@host:22/owner/name and git@host:owner/name into
+// "host" and "owner/name"; false: it has another form.
 static bool split_remote(char host[256], char path[256], const char *url)
 {
     const char *scheme = strstr(url, "://"), *at = scheme ? scheme + 3 : url;
@@ -692,7 +696,7 @@ static bool split_remote(char host[256], char path[256], const char *url)
     if (*end == '\0' || (!scheme && !user) ||
         snprintf(host, 256, "%.*s", (int)(end - at), at) > 255)
         return false;
-    host[strcspn(host, ":")] = '\0'; // a port is of ssh, or of a server that nobody knows
+    host[strcspn(host, ":")] = '\0'; // a port belongs to ssh, or to an unknown server
     const size_t length = strlen(end + 1),
                  git = length > 4 && !strcmp(end + 1 + length - 4, ".git") ? 4 : 0;
     if (snprintf(path, 256, "%.*s", (int)(length - git), end + 1) > 255)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which commit a revision is. Git takes the first of several things that have a short name, a tag
-// before a branch, and says so in a warning at most: who may push a tag may so replace the branch
-// that everything is compared with. Here a name that could be two commits is refused, and a whole
-// name is what has it, and nothing else: `git tag refs/heads/main` makes refs/tags/refs/heads/main.
+// Resolves revisions. If a short name stands for several things, git takes one of them, a tag
+// before a branch, and prints a warning at most. Somebody who may push a tag could so replace the
+// branch with which everything is compared. Here a name that could mean two commits is refused. A
+// full name means exactly the reference of that name: `git tag refs/heads/main` makes
+// refs/tags/refs/heads/main.
 #include "runner/git/handle.h"
 
 #include <ctype.h>
@@ -13,7 +14,7 @@
 
 const char git_fetch_more[] = "this is a shallow clone: git fetch --unshallow";
 
-// libgit2 fetches nothing, so what a partial clone left out is missing for good, whatever is asked.
+// libgit2 downloads nothing, so objects that a partial clone left out are missing in any case.
 const char *git_words(void)
 {
     static const char missing[] = "object not found";
@@ -46,12 +47,12 @@ int git_named_commit(git_oid *out, const struct repository *repository, const ch
     return code;
 }
 
-// ---- the name that a revision begins with
+// ---- the name at the beginning of a revision
 
 struct revision_name {
     char *revision; // with HEAD in place of @
-    char *text;     // "" without one, as in ":/words" and "@{-1}"
-    bool exact;     // HEAD, a whole name, or a whole id: only what has it is meant
+    char *text;     // "" if it has none, as in ":/words" and "@{-1}"
+    bool exact;     // it is HEAD, a full name, or a full id, and means exactly that
 };
 
 static bool is_hex(const char *text)
@@ -96,11 +97,11 @@ static bool exact_is_there(const struct repository *repository, const struct rev
     return found;
 }
 
-// ---- what it may be short for
+// ---- the possible meanings of a short name
 
 struct meaning {
     git_oid commit;
-    char *name; // whole, as one can type it
+    char *name; // the full name, as one can type it
 };
 
 enum { MEANINGS_MOST = 8 };
@@ -117,9 +118,8 @@ static void add_reference(struct meaning *list, size_t *count, const struct repo
     ++*count;
 }
 
-// Adds the commit whose id begins with these digits, which stand alone or behind what `git
-// describe` says. Git takes a branch or a tag of that name before it. Fewer digits than git
-// prints are often an accident.
+// Adds the commit whose id begins with these digits, alone or after a name by `git describe`. git
+// prefers a branch or a tag with that name. Fewer digits than git prints are often a coincidence.
 static void add_digits(struct meaning *list, size_t *count, const struct repository *repository,
                        const char *text)
 {
@@ -144,8 +144,8 @@ static void add_digits(struct meaning *list, size_t *count, const struct reposit
     git_object_free(object);
 }
 
-// The meaning that a message proposes first: who has a branch and a tag of one name wants the
-// branch.
+// The meaning that a message suggests first: if a branch and a tag have the same name, the branch
+// is probably meant.
 static const char *likely(const struct meaning *list, size_t count)
 {
     static const char *const branches[] = {"refs/heads/", "refs/remotes/"};
@@ -158,7 +158,7 @@ static const char *likely(const struct meaning *list, size_t count)
     return list[0].name;
 }
 
-// Refuses a name that has several meanings, unless all of them are one commit.
+// Refuses a name with several meanings, unless all of them are the same commit.
 static int check_name(const struct repository *repository, const char *revision,
                       const struct revision_name *name, struct error *err)
 {
@@ -166,7 +166,7 @@ static int check_name(const struct repository *repository, const char *revision,
     size_t count = 0, other = 0;
     git_oid root;
     if (!*name->text || git_named_commit(&root, repository, name->text) == 0)
-        return 0; // FETCH_HEAD and such: files of the git directory, which no push makes
+        return 0; // FETCH_HEAD and the like are files of the git directory, which no push creates
     add_reference(list, &count, repository, xprintf("refs/%s", name->text));
     add_reference(list, &count, repository, xprintf("refs/tags/%s", name->text));
     add_reference(list, &count, repository, xprintf("refs/heads/%s", name->text));
@@ -186,7 +186,7 @@ static int check_name(const struct repository *repository, const char *revision,
     return other ? -1 : 0;
 }
 
-// What a branch or a tag names, whether it is there or not.
+// The id that a branch or a tag names, whether or not the object exists.
 static bool names_object(git_oid *id, const struct repository *repository, const char *revision)
 {
     git_reference *named = NULL, *last = NULL;
@@ -208,8 +208,8 @@ static bool object_is_there(const struct repository *repository, const git_oid *
     return found;
 }
 
-// Whether a branch, a tag or an id names something that is there, though it cannot be read: a
-// commit that no git makes, say without an author's address or with a time beyond all numbers.
+// Whether a branch, a tag or an id names an object that exists but cannot be read: a commit that
+// git would not make, for example without an author's address or with a time beyond all numbers.
 static bool is_there(const struct repository *repository, const char *revision)
 {
     git_oid id;

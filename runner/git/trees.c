@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a commit holds: its trees and the ways through them, the objects of its submodules, single
-// files, ids and differences.
+// The content of a commit: its trees and paths, the objects of its submodules, single files, ids
+// and differences.
 #include "runner/git/handle.h"
 
 #include "runner/child/files.h"
@@ -17,55 +17,58 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// The root tree of a commit, or of a submodule of it, and how errors name it.
+// The root tree of a commit, or of a submodule in it, and its name in errors.
 struct git_root {
     git_tree *tree;
-    const char *commit; // the outermost
-    const char *within; // path of the submodule; "" in none
+    const char *commit; // the outermost commit
+    const char *within; // path of the submodule; "" if it is in none
 };
 
-// How deep, and through how many files, an export goes. Nothing else goes further.
+// Limits for the depth and the number of files, for an export and everything else.
 enum { GIT_DEPTH_MAX = 128, GIT_ENTRIES_MAX = 1000000 };
 
-// Where the objects of a commit's submodules are on this machine.
+// Finds where the objects of a commit's submodules are on this machine.
 //
-// What a commit says of its submodules is hostile: .gitmodules, their names, their paths. Nothing
-// is fetched, and of .gitmodules only the name that belongs to a path is believed. Objects are
-// taken from folders of the repository's own alone, which no commit can make: its
-// .git/modules/NAME, the same of the worktree that one is in, and .git of the submodule's checkout.
-// A name or a link that leads out of these leads nowhere. Their configuration is not read: only
-// objects are, each checked against the id that the commit above it pins.
+// What a commit says about its submodules is hostile: .gitmodules, their names, their paths.
+// Nothing
+// is downloaded, and .gitmodules is only used for the name that belongs to a path. Objects are
+// taken only from folders of the repository itself, which no commit can make: its
+// .git/modules/NAME, the same folder of the present worktree, and .git in the submodule's checkout.
+// A name or a link that leads out of these is not followed. Their configuration is not read. Only
+// objects are read, and each is checked against the id to which the commit above pins it.
 
-// A repository, or the submodule of one, while its tree is gone through.
+// A repository, or a submodule of one, while its tree is read.
 struct submodule_level {
-    git_repository *git; // where its objects are found
+    git_repository *git; // the repository with its objects
     bool owned;          // `git` is closed with the level
-    char **folders;      // real paths: each may hold repositories of its submodules by name
+    char **folders;      // real paths of folders, each of which may contain repositories of its
+                         // submodules by name
     size_t folder_count, folder_room;
-    char *home;               // the git directory that the first of them is in, or would be
-    char *work;               // its checkout's real path; NULL: none
-    char *path;               // from the outermost checkout; "" for that one itself
-    const char *outermost;    // path of the outermost submodule on the way; NULL: none is
-    struct config_file names; // of its .gitmodules
+    char *home;               // the git directory that the first of them lies in, or would lie in
+    char *work;               // real path of its checkout; NULL: it has none
+    char *path;               // path from the outermost checkout; "" for that itself
+    const char *outermost;    // path of the outermost submodule on the way; NULL: there is none
+    struct config_file names; // the content of its .gitmodules
 };
 
-// Beside 0, -1 and enum export_end: .gitmodules names no submodule at the path, so that nobody can
-// fetch it. `err` is empty.
+// A further result beside 0, -1 and enum export_end: .gitmodules names no submodule at the path, so
+// nobody can fetch it. `err` is empty.
 enum { SUBMODULE_NAMELESS = EXPORT_LACKS + 1 };
 
-// ---- trees and the ways through them
+// ---- trees and paths
 //
-// Git keeps the names of a tree in one order, each
-// once. A tree made by hand may hold one twice: of two folders one reader finds the first, and
-// another goes through both, so that what is looked at and what is built are not the same. So no
-// such tree is read, wherever it is.
+// git keeps the names of a tree in a fixed order, each once. A tree made by hand
+// may contain a name twice. Of two such folders one reader finds the first and another reads both,
+// so
+// the files that were reviewed and those that are built may differ. Such a tree is never read.
 
 static int compare_names(const void *left, const void *right)
 {
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-// A file and a folder of one name may have others between them: the order knows them as "a", "a/".
+// Finds a name that occurs twice. A file and a folder of one name may have other names between
+// them, because they are sorted as "a" and "a/".
 static const char *double_name(const git_tree *tree)
 {
     const size_t count = git_tree_entrycount(tree);
@@ -79,7 +82,7 @@ static const char *double_name(const git_tree *tree)
     return found;
 }
 
-// The first name that is out of order: git's lookup by name may miss it.
+// Finds the first name that is out of order, which git's lookup by name may miss.
 static const char *misplaced_name(const git_tree *tree)
 {
     for (size_t i = 1; i < git_tree_entrycount(tree); i++) {
@@ -90,7 +93,7 @@ static const char *misplaced_name(const git_tree *tree)
     return NULL;
 }
 
-// The first name that holds a '/': as a path it would look like a file in a folder.
+// Finds the first name with a '/', which would look like a file in a folder.
 static const char *name_of_parts(const git_tree *tree)
 {
     for (size_t i = 0; i < git_tree_entrycount(tree); i++) {
@@ -121,11 +124,14 @@ static int check_tree(const git_tree *tree, const char *commit, const char *wher
                      commit, where, *where ? "/" : "", name, how);
 }
 
-// The tree of that id, which errors say is at `where` in the commit.
+// Loads the tree with that id; errors say that it is at `where` in the commit.
 static int load_tree(git_tree **out, git_repository *git, const git_oid *id, const char *commit,
                      const char *where, struct error *err)
 {
-    enum { TREE_BYTES_MAX = 64 << 20 }; // as a million files have: it is read into memory whole
+    enum {
+        TREE_BYTES_MAX = 64 << 20
+    }; // enough for a million files; a tree is read into memory as
+       // a whole
     git_odb *odb = NULL;
     git_tree *tree = NULL;
     git_object_t type;
@@ -147,7 +153,7 @@ static int load_tree(git_tree **out, git_repository *git, const git_oid *id, con
     return result;
 }
 
-// The tree at a path below the root. Caller frees.
+// Loads the tree at a path below the root. The caller frees.
 static int git_sound_tree(git_tree **out, const struct git_root *root, const git_oid *id,
                           const char *path, struct error *err)
 {
@@ -157,8 +163,8 @@ static int git_sound_tree(git_tree **out, const struct git_root *root, const git
     return code;
 }
 
-// The tree of a commit given by full id. Caller frees. -1 too when it has a name twice, out of
-// order or with a slash, as of the next two.
+// Loads the tree of a commit, given by its full id. The caller frees. Also fails if the tree has a
+// name twice, out of order or with a slash; so do the next two functions.
 static int git_tree_of(git_tree **out, const struct repository *repository, const char *commit,
                        struct error *err)
 {
@@ -171,7 +177,8 @@ static int git_tree_of(git_tree **out, const struct repository *repository, cons
     return code;
 }
 
-// "./a/b/" is a/b, as people write it; "" and "." are the whole tree. Caller frees.
+// Normalises a path as people write it: "./a/b/" becomes a/b; "" and "." are the whole tree. The
+// caller frees.
 static char *git_plain_path(const char *path)
 {
     while (strncmp(path, "./", 2) == 0)
@@ -183,13 +190,14 @@ static char *git_plain_path(const char *path)
     return copy;
 }
 
-// *out stays NULL when the path, a plain one, is not in the tree. Of a path in a submodule it is
-// the submodule, and *rest the part that is in it, else "". Caller frees the entry.
-// One part of the path at a time: libgit2's own way through it looks at no tree as a whole.
+// Finds the entry of a plain path. *out stays NULL when the path is not in the tree. For a path
+// inside a submodule it is the submodule's entry, and *rest is the part inside, else "". The caller
+// frees the entry. The path is followed part by part, because libgit2's own lookup does not check a
+// tree as a whole.
 static int git_find_way(git_tree_entry **out, const char **rest, const struct git_root *root,
                         const char *path, struct error *err)
 {
-    git_tree *folder = NULL; // that `part` is in; NULL: the root
+    git_tree *folder = NULL; // the folder that contains `part`; NULL: the root
     int result = 0;
     *out = NULL;
     *rest = "";
@@ -231,8 +239,8 @@ void content_id(char out[OBJECT_ID_TEXT], const void *bytes, size_t size)
 
 // ---- a submodule's objects
 //
-// Where they may be is compared as real paths, so that whatever a name
-// is made of, nothing outside of the repository's own folders is opened.
+// Places are compared as real paths, so that nothing outside of the repository's own
+// folders is opened, whatever a name contains.
 
 static void add_folder(struct submodule_level *level, const char *git_directory)
 {
@@ -250,14 +258,15 @@ static void add_folder(struct submodule_level *level, const char *git_directory)
     level->folders[level->folder_count++] = real;
 }
 
-// Closed by submodule_leave(), also on failure.
+// Begins with the repository itself; submodule_leave() ends it, also on failure.
 static void submodule_top(struct submodule_level *out, const struct repository *repository)
 {
     const char *work = git_repository_workdir(repository->git);
     *out = (struct submodule_level){.git = repository->git, .path = xstrdup("")};
     out->home = realpath(git_repository_path(repository->git), NULL);
     out->work = work ? realpath(work, NULL) : NULL;
-    add_folder(out, git_repository_path(repository->git)); // of a worktree its own come first
+    // In a worktree, its own folders come first.
+    add_folder(out, git_repository_path(repository->git));
     add_folder(out, git_repository_commondir(repository->git));
 }
 
@@ -275,9 +284,9 @@ static void submodule_leave(struct submodule_level *level)
     *level = (struct submodule_level){0};
 }
 
-// ---- what .gitmodules calls it
+// ---- the submodule's name in .gitmodules
 
-// A path of the level as the outermost checkout has it. Caller frees.
+// A path of the level, relative to the outermost checkout. The caller frees.
 static char *below(const struct submodule_level *level, const char *path)
 {
     return *level->path ? xprintf("%s/%s", level->path, path) : xstrdup(path);
@@ -294,7 +303,7 @@ static int submodule_names(struct submodule_level *level, const git_tree *root, 
     size_t size = 0;
     if (!entry || git_tree_entry_type(entry) != GIT_OBJECT_BLOB ||
         git_tree_entry_filemode(entry) == GIT_FILEMODE_LINK)
-        return 0; // git reads no other either
+        return 0; // git reads no other file either
     const git_oid *id = git_tree_entry_id(entry);
     char *label = below(level, ".gitmodules");
     int result = -1;
@@ -317,8 +326,8 @@ static int submodule_names(struct submodule_level *level, const git_tree *root, 
     return result;
 }
 
-// The name of the submodule at a path. .gitmodules may have the path as people write it, with a
-// final '/' or a "./" before. The last line that fits counts.
+// Finds the name of the submodule at a path. .gitmodules may have the path as people write it, with
+// a '/' at the end or a "./" in front. The last line that matches counts.
 static const char *name_of(const struct submodule_level *level, const char *path)
 {
     const char *name = NULL;
@@ -334,7 +343,7 @@ static const char *name_of(const struct submodule_level *level, const char *path
     return name;
 }
 
-// Whether a submodule's name, which is a folder below .git/modules, stays below it.
+// Whether a submodule's name, which is a folder below .git/modules, stays inside that.
 static bool good_name(const char *name)
 {
     if (!*name || *name == '/' || strchr(name, '\\'))
@@ -365,7 +374,7 @@ static bool is_real(const char *path)
     return same;
 }
 
-// Adds the objects of a git directory, if it is one, to those that are searched.
+// Adds the objects of a git directory to those that are searched, if it is one.
 static int add_objects(struct submodule_level *out, git_odb *odb, const char *git_directory)
 {
     char *objects = xprintf("%s/objects", git_directory);
@@ -379,8 +388,8 @@ static int add_objects(struct submodule_level *out, git_odb *odb, const char *gi
     return code;
 }
 
-// Where the file .git of a checkout leads, if that is one of the folders that the level has: older
-// commits know a submodule by other names.
+// Follows the file .git of a checkout, if it leads to one of the level's folders: older commits may
+// know a submodule by other names.
 static char *linked_directory(const struct submodule_level *level, const char *checkout)
 {
     static const char word[] = "gitdir: ";
@@ -425,9 +434,9 @@ static int find_objects(struct submodule_level *out, git_odb *odb,
     return code;
 }
 
-// ---- what to do where they are missing
+// ---- what to do if objects are missing
 
-// Whether a text is safe to print as a part of a command that somebody will copy.
+// Whether a text can safely be printed as part of a command that somebody will copy.
 static bool is_plain(const char *text)
 {
     static const char plain[] =
@@ -435,7 +444,7 @@ static bool is_plain(const char *text)
     return *text != '-' && text[strspn(text, plain)] == '\0';
 }
 
-// The command to type. `out` has a home where there is a repository of it, without the commit.
+// The command to type. `out` has a home if the submodule's repository exists and lacks the commit.
 static char *advice(const struct submodule_level *out, const struct submodule_level *level,
                     const char *name, const char *id)
 {
@@ -471,7 +480,7 @@ static int say_lacking(const struct submodule_level *out, const struct submodule
     return EXPORT_LACKS;
 }
 
-// ---- going in
+// ---- entering a submodule
 
 static int tree_of(struct git_root *root, git_repository *git, const git_oid *id, const char *path,
                    struct error *err)
@@ -505,8 +514,8 @@ static int open_objects(struct submodule_level *out, const struct submodule_leve
     return result;
 }
 
-// Goes into the submodule at `path` of the level, pinned to `commit`, and gives its tree, which the
-// caller frees, and whose outermost commit the caller has set. It is valid as long as the level.
+// Enters the submodule at `path` of the level, which is pinned to `commit`. Sets the tree, which
+// the caller frees; the caller has set the outermost commit. It is valid as long as the level.
 static int submodule_enter(struct submodule_level *out, struct git_root *root,
                            const struct submodule_level *level, const char *path,
                            const git_oid *commit, struct error *err)
@@ -533,7 +542,7 @@ static int submodule_enter(struct submodule_level *out, struct git_root *root,
 
 enum { READ_MAX = 1 << 20 };
 
-// Finds the entry of a path, as people write it. Of a path in a submodule it is the submodule's
+// Finds the entry of a path as people write it. For a path inside a submodule it is the submodule's
 // entry.
 static int find_entry(git_tree_entry **out, const struct git_root *root, const char *path,
                       struct error *err)
@@ -593,7 +602,7 @@ static void add_name(struct naming *naming, const char *folder, const char *name
     }
 }
 
-// folder: below the path that is asked for, with a final '/', or "".
+// Lists names. `folder` is relative to the path that was asked for, with a '/' at the end, or "".
 static int name_below(struct naming *naming, const git_tree *tree, const char *folder, int depth,
                       struct error *err)
 {
@@ -686,7 +695,7 @@ static int read_blob(char **out, size_t *size, git_repository *git, const git_oi
     size_t length = 0;
     git_object_t type;
     int result = -1;
-    // The size comes first: a blob is read into memory whole.
+    // The size is checked first, because a blob is read into memory as a whole.
     if (git_repository_odb(&odb, git) || git_odb_read_header(&length, &type, odb, id)) {
         error_set(err, "%s: %s", label, git_words());
         goto done;
@@ -709,7 +718,7 @@ done:
     return result;
 }
 
-// path: a plain one, of the level; the label is how errors name it.
+// Reads a file at a plain path of the level; errors name it by the label.
 static int read_path(char **out, size_t *size, struct submodule_level *level,
                      const struct git_root *root, const char *path, const char *label,
                      struct error *err)
@@ -726,7 +735,7 @@ static int read_path(char **out, size_t *size, struct submodule_level *level,
         error_set(err, "%s: not there", label);
     } else if (*rest) {
         char *own = xprintf("%.*s", (int)(rest - path) - 1, path);
-        // Of inner levels they are read already.
+        // Inner levels have read them already.
         const int end = *level->path ? 0 : submodule_names(level, root->tree, err);
         result =
             end ? end
@@ -846,7 +855,7 @@ int repository_edited(struct path_list *out, const struct repository *repository
     git_diff_options options;
     git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
     options.flags = GIT_DIFF_DISABLE_PATHSPEC_MATCH | GIT_DIFF_IGNORE_SUBMODULES;
-    options.pathspec.strings = (char **)(uintptr_t)paths; // which nobody writes to
+    options.pathspec.strings = (char **)(uintptr_t)paths; // nobody writes to these
     options.pathspec.count = path_count;
     int result = git_tree_of(&tree, repository, commit, err);
     if (result == 0 && git_diff_tree_to_workdir_with_index(&diff, repository->git, tree, &options))
@@ -868,16 +877,18 @@ int repository_edited(struct path_list *out, const struct repository *repository
 
 // ==== export ====
 //
-// Export writes the tree itself instead of libgit2's checkout: no index, no filters, no attributes
-// and no configuration take part. Files, links and folders are made anew (O_EXCL, no links
-// followed) below an open directory, so that a name that lies about where it leads fails.
+// Writes the tree itself instead of using libgit2's checkout: no index, no filters, no attributes
+// and no
+// configuration take part. Files, links and folders are newly made (O_EXCL, links are not followed)
+// below an open directory, so that a name that would lead elsewhere fails.
 
 struct export_job {
     const char *commit;
     struct export_terms terms;
     struct exported told;
-    const struct submodule_level *level; // that the tree belongs to which is written now
-    bool look;                           // nothing is written, and the folders `at` are none
+    const struct submodule_level *level; // the level of the tree that is being written
+    bool look;                           // nothing is written, and the descriptors `at` are not
+                                         // used
     size_t entries, submodules;
     uint64_t bytes;
     struct error *err;
@@ -887,10 +898,11 @@ struct export_job {
 
 enum { LINK_BYTES_MAX = 4096 };
 
-// A file is in memory while it is written, and some compressed bytes can become any number of them.
+// A file is in memory while it is written, and a few compressed bytes can become any number of
+// them.
 static const uint64_t export_bytes_max = (uint64_t)4 << 30, file_bytes_max = (uint64_t)1 << 30;
 
-// The commit's fault: EXPORT_REFUSED.
+// Refuses something for which the commit is to blame: EXPORT_REFUSED.
 static int export_refuse(struct export_job *job, const char *name, const char *why)
 {
     error_set(job->err, "commit %.12s cannot be exported: '%.200s' %s", job->commit, name, why);
@@ -906,8 +918,9 @@ static int fail_file(struct export_job *job, const char *name)
     return error_set(job->err, "exporting %.12s: '%.200s': %s", job->commit, name, strerror(errno));
 }
 
-// A link may climb at its start, at most to the export's root, and then only go down. A ".." later
-// could pass through another link and come out elsewhere than it reads.
+// Whether a link stays inside the export. It may go up at its beginning, at most to the export's
+// root, and then only down. A later ".." could pass through another link and lead elsewhere than it
+// appears to.
 static bool link_stays_inside(const char *target, int depth)
 {
     if (*target == '/' || !*target)
@@ -971,10 +984,10 @@ static void export_see(struct export_seen *seen, const struct export_job *job, c
         return;
     snprintf(seen->first, sizeof(seen->first), "%s%s%s%s", path, *path ? "/" : "", folder, name);
     for (char *at = seen->first; *at; at++)
-        *at = iscntrl((unsigned char)*at) ? '?' : *at; // it becomes a part of one line
+        *at = iscntrl((unsigned char)*at) ? '?' : *at; // the name becomes a part of one line
 }
 
-// Whether a blob is what Git LFS commits in place of a file.
+// Whether a blob is a Git LFS pointer, which stands in place of a file.
 static bool is_pointer(const git_blob *blob)
 {
     static const char begin[] = "version https://git-lfs.github.com/spec/v1\n";
@@ -1013,8 +1026,8 @@ static int weigh(struct export_job *job, const git_tree_entry *entry)
     return 0;
 }
 
-// A file or link into the open folder `at`, which is so deep below the export's root. folder: the
-// same as the level's tree has it, with a final '/', or "".
+// Writes a file or link into the open folder `at`, which lies `depth` levels below the export's
+// root. `folder` is its path in the level's tree, with a '/' at the end, or "".
 static int export_blob(struct export_job *job, int at, const git_tree_entry *entry,
                        const char *folder, int depth)
 {
@@ -1036,7 +1049,7 @@ static int export_blob(struct export_job *job, int at, const git_tree_entry *ent
     return result;
 }
 
-// Makes a folder in `at` and opens it. -1: it failed; -2: the commit's fault.
+// Makes a folder in `at` and opens it. -1: it failed; -2: the commit is to blame.
 static int export_folder(struct export_job *job, int at, const char *name)
 {
     if (mkdirat(at, name, 0777))
@@ -1047,7 +1060,7 @@ static int export_folder(struct export_job *job, int at, const char *name)
     return fd;
 }
 
-// Opens the folder that holds the path's last part, making what is missing on the way.
+// Opens the folder that contains the path's last part, and makes missing folders on the way.
 static int export_parent(struct export_job *job, int root, const char *path, int *depth)
 {
     char *copy = xstrdup(path), *save = NULL;
@@ -1099,7 +1112,8 @@ static bool left_out(const struct export_job *job, const char *path)
     return found;
 }
 
-// The submodule at `path` of the level into the open folder: all of it, or what is at `rest`.
+// Writes the submodule at `path` of the level into the open folder: all of it, or the part at
+// `rest`.
 static int export_submodule(struct export_job *job, int at, const git_oid *commit, const char *path,
                             const char *rest, int depth, size_t *found)
 {
@@ -1111,7 +1125,7 @@ static int export_submodule(struct export_job *job, int at, const git_oid *commi
     if (++job->submodules > SUBMODULES_MAX)
         return export_refuse(job, path, "is one submodule too many");
     int result = submodule_enter(&inner, &root, outer, path, commit, job->err);
-    if (result == SUBMODULE_NAMELESS) { // git leaves its folder empty too
+    if (result == SUBMODULE_NAMELESS) { // git leaves such a folder empty, too
         export_see(&job->told.nameless, job, "", path);
         result = 0;
     } else if (result == 0) {
@@ -1124,8 +1138,8 @@ static int export_submodule(struct export_job *job, int at, const git_oid *commi
     return result;
 }
 
-// Exports the entries below a folder that was made for them. folder: where the entry is, with a
-// final '/', or "".
+// Exports the entries below a folder that was made for them. `folder` is its path, with a '/' at
+// the end, or "".
 static int export_below(struct export_job *job, int at, const struct git_root *root,
                         const git_tree_entry *entry, const char *folder, int depth)
 {
@@ -1147,7 +1161,7 @@ static int export_below(struct export_job *job, int at, const struct git_root *r
     return result;
 }
 
-// depth: of the directory `at` below the export's root.
+// Exports an entry; `depth` is the number of levels from the export's root to `at`.
 static int export_entry(struct export_job *job, int at, const struct git_root *root,
                         const git_tree_entry *entry, const char *folder, int depth)
 {
@@ -1178,7 +1192,7 @@ static int export_tree(struct export_job *job, int at, const struct git_root *ro
     return result;
 }
 
-// True when an earlier path, or a longer-reaching one, covers this one too.
+// Whether an earlier or a longer-reaching path of the list covers this one, too.
 static bool covered(char *const *paths, size_t count, size_t index)
 {
     for (size_t i = 0; i < count; i++) {
@@ -1192,7 +1206,7 @@ static bool covered(char *const *paths, size_t count, size_t index)
     return false;
 }
 
-// The whole tree, or what is at the path, into the open folder of the tree, which is so deep.
+// Writes the whole tree, or what is at the path, into the open folder `top`.
 static int export_path(struct export_job *job, int top, const struct git_root *root,
                        const char *path, int depth, size_t *found)
 {
@@ -1206,7 +1220,7 @@ static int export_path(struct export_job *job, int top, const struct git_root *r
         return -1;
     if (!entry)
         return 0;
-    // Up to the entry, or below it where the path goes on in a submodule.
+    // The length up to the entry, or up to the submodule if the path continues inside one.
     const size_t length = *rest ? (size_t)(rest - path) - 1 : strlen(path);
     char *own = xprintf("%.*s", (int)length, path);
     char *folder = xstrdup(own), *last = strrchr(folder, '/');
