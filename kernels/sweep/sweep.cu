@@ -418,7 +418,7 @@ static bool prepared(const field &f, const plumb_form_kernel &kernel)
 struct sweep_arm {
     std::string name;
     const plumb_form_kernel *kernel; // NULL: cuBLASLt
-    choice matmul;                   // its problem and algorithm
+    library_call matmul;             // its problem and algorithm
     bool exact;                      // FP8 without fast accumulation
     std::vector<double> us, ghz;
     double guess; // us
@@ -461,7 +461,7 @@ static void settle(const field &f, const sweep_arm &of)
 // not do the problem.
 static std::vector<sweep_arm> blas_arms(const field &f, bool fast, const char *name)
 {
-    choice matmul = {};
+    library_call matmul = {};
     cublasLtMatmulHeuristicResult_t results[algorithms_max];
     int found = 0;
     plumb_args args = args_of(f).args;
