@@ -119,6 +119,5 @@ WGMMA_TYPES(256, 128, 128, 129, 130)
 
 #undef WGMMA_TYPES
 #undef WGMMA
-#undef EIGHT
 
 #endif

@@ -329,9 +329,8 @@ template <class c> constexpr plumb_traits few_traits()
     t.cluster_m = t.cluster_n = t.raster_group = t.split_k = 1;
     t.threads = c::threads;
     t.smem_bytes = c::smem_bytes;
-    t.registers = 65536 / (c::threads * c::blocks) / 8 * 8 > 255
-                      ? 255
-                      : 65536 / (c::threads * c::blocks) / 8 * 8;
+    const int registers = 65536 / (c::threads * c::blocks) / 8 * 8;
+    t.registers = registers > 255 ? 255 : registers;
     t.blocks_per_sm = c::blocks;
     t.multiply = PLUMB_MMA_SYNC;
     return t;
@@ -339,14 +338,11 @@ template <class c> constexpr plumb_traits few_traits()
 
 template <class c> constexpr plumb_form_kernel few_row(const char *name)
 {
-    return {{name, "few rows of A: weights decoded in registers, mma.sync", few_traits<c>(),
-             nullptr, nullptr, nullptr, nullptr},
+    return {{name, "few rows of A: weights decoded in registers, mma.sync", few_traits<c>()},
             supports_few<c>,
             nullptr,
             nullptr,
-            launch_few<c>,
-            nullptr,
-            nullptr};
+            launch_few<c>};
 }
 
 #endif

@@ -35,10 +35,6 @@
 // wgmma_registers<n>::multiply(c, a, b): c += a * b.
 template <int n> struct wgmma_registers;
 
-#define EIGHT(i)                                                                                   \
-    "+f"(c[i]), "+f"(c[i + 1]), "+f"(c[i + 2]), "+f"(c[i + 3]), "+f"(c[i + 4]), "+f"(c[i + 5]),    \
-        "+f"(c[i + 6]), "+f"(c[i + 7])
-
 // r = n / 2 registers; the numbers of the operands after them.
 #define WGMMA_REGISTERS(n, r, a0, a1, a2, a3, b, s)                                                \
     template <> struct wgmma_registers<n> {                                                        \
@@ -63,7 +59,6 @@ WGMMA_REGISTERS(128, 64, 64, 65, 66, 67, 68, 69)
 WGMMA_REGISTERS(256, 128, 128, 129, 130, 131, 132, 133)
 
 #undef WGMMA_REGISTERS
-#undef EIGHT
 
 // ---- A configuration, its block's shared memory, and a consumer's main loop: weights
 // to registers, decoded there, multiplied by the stage's tokens.
@@ -650,14 +645,11 @@ template <class c> constexpr plumb_traits many_traits()
 
 template <class c> constexpr plumb_form_kernel many_row(const char *name)
 {
-    return {{name, "weights decoded in registers, wgmma", many_traits<c>(), nullptr, nullptr,
-             nullptr, nullptr},
+    return {{name, "weights decoded in registers, wgmma", many_traits<c>()},
             supports_many<c>,
             workspace_many<c>,
             nullptr,
-            launch_many<c>,
-            nullptr,
-            nullptr};
+            launch_many<c>};
 }
 
 #endif

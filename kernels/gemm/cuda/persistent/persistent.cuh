@@ -14,8 +14,7 @@
 //                           TMA store them (epilogue.cuh).
 //
 // The producer's loop (load_slabs()) is not unrolled: code that has not run since the launch comes
-// from memory, and unrolled by four it is 2.5 KB. That gained 0.4 % in BF16, 1.1 % in FP8 and 0.3 %
-// in TF32 where tiles are few, 0 to 0.4 % elsewhere.
+// from memory.
 //
 // The full barrier of a stage counts the slab's bytes; its empty barrier counts one arrival per
 // consumer warpgroup that reads what this block loads, in whichever block of the cluster.
@@ -286,8 +285,6 @@ template <class c> struct consumer {
         wgmma_commit();
     }
 
-    // (Choosing between part and acc + part for the first slab, instead of zeroing acc, costs 20
-    // %.)
     DEVICE void add_part(float (&acc)[c::n / 2], float (&part)[c::n / 2])
     {
         pin(part);
@@ -444,14 +441,7 @@ template <class c> struct tile_part {
 //                  425 and 100 at 128 x 192.
 //   hold_results   the converted results wait in other registers, in half the room: stored under
 //                  the next tile's slabs, but converted while the tensor cores wait. 1,250, 1,050.
-//
-// Tried and rejected: a consumer that stays 0, 1 or 2 slabs behind the other, so that one converts
-// while the other multiplies: 0 to 3 % slower, stages are then held longer. The last slab of 64 x
-// 256 in two halves of the columns, one converted while the other is multiplied: gained 1 to 5 %
-// where it compiled, but ptxas seldom finds registers for a part of the accumulators (C7511).
-// Promoted sums with the next tile's first slab started before the last one is added: 77 cycles
-// more per slab. A warpgroup whose turn it is starting its second slab only when the other has
-// finished its last: the same cycles.
+// What else was tried here is in NOTES.md.
 
 // A warp's way to C, and where its part of the present tile lies.
 template <class c> struct output_of {
@@ -669,9 +659,8 @@ DEVICE void load_first(const gemm_maps &maps, const gemm_params &p, const block_
 }
 
 // Until a peer in the cluster can no longer arrive on this block's barriers: all its stages are
-// free. Nothing more comes into them then, for its own consumers have read all that was sent. (A
-// barrier of the whole cluster at the end, and one that orders memory at the start, take a launch
-// 0.7 us longer: clusters.csv in baselines/recorded/h200/ladder.)
+// free. Nothing more comes into them then, for its own consumers have read all that was sent. A
+// barrier of the whole cluster would take a launch longer.
 template <class c>
 DEVICE void wait_for_peers(const block_memory<c> &memory, ring_position at, int stages)
 {

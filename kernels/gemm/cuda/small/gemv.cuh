@@ -7,11 +7,6 @@
 // of a block divide a pair's K and one adds up, in order.
 //
 // TF32's inputs are not rounded here (the tensor cores' are), so results are those of FP32.
-//
-// H200, of cuBLASLt's best at n x k = 4096 x 14336, 7168 x 7168, 16384 x 4096, 2112 x 7168: BF16
-// 1.04, 1.06, 0.99, 1.21 (the fastest with tensor cores 0.99, 1.03, 0.97, 0.93); FP8 1.11, 1.08,
-// 1.01, 1.35 (1.03, 1.05, 1.00, 1.01); TF32, where cuBLASLt has one of this kind, 0.98, 0.99, 0.93,
-// 1.06 (0.97, 0.97, 0.97, 0.87).
 #ifndef PLUMB_GEMM_SMALL_GEMV_CUH
 #define PLUMB_GEMM_SMALL_GEMV_CUH
 
