@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads one side of a series and has it prepared. What cannot be timed is said in the series'
-// state; only a device that fails is an error. A record is known by how its file begins.
+// Loads one side of a series and prepares it. If it cannot be timed, the series' state says so;
+// only a device that fails is an error. A record is recognised by the beginning of its file.
 #include "kernels/bench/arm.h"
 
 #include "kernels/bench/arm_page.h"
@@ -34,12 +34,14 @@
 
 // ==== a library in a process of its own ====
 //
-// bench's end: starts the process, passes the baton, and stops the process when it comes back. The
-// stopwatch begins before the process may run and ends when it says that it is done, so that all it
-// does is in its time; what a turn takes by itself, measured before the library is loaded, is
-// subtracted, and so is what a library of one thread waited for its processor (arm.h).
+// bench's side: starts the process, passes the baton, and stops the process when the baton comes
+// back.
+// The stopwatch begins before the process may run and ends when the process reports that it is
+// done,
+// so all its work is timed. The time of an empty turn, measured before the library is loaded, is
+// subtracted, and so is the time that a library with one thread waited for its processor (arm.h).
 
-// What a library's process is asked to prepare.
+// What a library's process has to prepare.
 struct arm_wanted {
     const char *path, *kernel, *kind;
     const struct plumb_form *form;
@@ -53,28 +55,28 @@ struct arm_loaded {
     char text[ARM_TEXT];
 };
 
-// The folders of all builds, one a line, as bench's parent says in its environment; FOLDER/*: each
-// folder in it is one.
+// The folders of all builds, one per line, from bench's parent; FOLDER/* stands for each folder in
+// it.
 #define VEIL_BUILDS "PLUMB_BUILDS"
 
-// The folder of a control group of version 2 that is bench's own, if its parent gave it one.
+// The folder of a version 2 control group for bench, if its parent gave it one.
 #define FREEZER "PLUMB_FREEZER"
 
 struct veil {
     char *text;          // owns the strings below
     char *own;           // the library's folder
-    const char **hidden; // folders of builds that it does not lie in, and that of references
+    const char **hidden; // the folders of other builds, and the folder of references
     size_t count;
-    const char
-        *among; // the folder in which its own lies beside others', hidden like those; or NULL
-    char *path; // of the library then
+    const char *among; // the folder that has its own folder beside those of other builds, which are
+                       // hidden, too; or NULL
+    char *path;        // the library's path when the others are hidden
     const char *freezer; // or NULL
 };
 
-// ---- what a library does not see ----
+// ---- hiding files from a library ----
 
-// A folder is hidden by binding another one over it, which needs no file system of its own; what
-// filters a library's system calls (arm_worker.c) keeps it from taking that away.
+// A folder is hidden by mounting another one over it, which needs no file system of its own. The
+// filter for a library's system calls (arm_worker.c) prevents undoing it.
 
 static bool lies_in(const char *path, const char *folder)
 {
@@ -82,7 +84,7 @@ static bool lies_in(const char *path, const char *folder)
     return strncmp(path, folder, length) == 0 && path[length] == '/';
 }
 
-// Among the folders in `all`, one is the library's: all are hidden, and it is seen in their place.
+// Hides all folders of `all` except the library's, which is shown in their place.
 static void veil_among(struct veil *out, const char *library, const char *all)
 {
     const char *name = library + strlen(all) + 1, *rest = strchr(name, '/');
@@ -126,8 +128,8 @@ static void veil_free(struct veil *veil)
     free(veil->text);
 }
 
-// In a process that has a mount namespace of its own: in place of each hidden folder lies the
-// library's. Nothing but system calls. False where one could not be hidden.
+// Shows the library's folder in place of each hidden one, in a process with its own mount
+// namespace. Uses system calls only. False if one could not be hidden.
 static bool veil_draw(const struct veil *veil)
 {
     if ((veil->count || veil->among || veil->freezer) &&
@@ -144,17 +146,20 @@ static bool veil_draw(const struct veil *veil)
 
 // ---- a control group for each process, which freezes it while it stands still
 //
-// A stop ends by a signal, and a freeze does not. It comes after the stop and goes before the
-// signal that ends that, some microseconds each, so it waits for nobody. Version 1 of control
-// groups is not used: there either takes 70 us, and what is frozen cannot even be killed.
+// A signal can continue a stopped process, but not a frozen one. Freezing follows the stop, and
+// thawing
+// precedes the signal that continues it; each takes some microseconds and waits for nothing.
+// Version
+// 1 of control groups is not used: each step takes 70 us there, and a frozen process cannot even be
+// killed.
 
 struct frozen {
     char *group; // NULL: none
-    int state;   // of it, open
+    int state;   // its state file, open
 };
 #define FROZEN_NONE ((struct frozen){.state = -1})
 
-// Whoever tidies may take a group away while nobody is in it, so it is made again.
+// Makes the group again, because somebody who cleans up may remove a group without processes.
 static int frozen_make(struct frozen *out, int *folder)
 {
     static unsigned made;
@@ -197,26 +202,27 @@ static void frozen_end(struct frozen *f)
 
 enum { EMPTY_TURNS = 15, WAIT_MS = 50, SIGNAL_CODES = 128, SETTLE_LOOKS = 200 };
 
-// A process that stands still does not work. The last of its threads says that it stopped a moment
-// before it has left its processor, and on a busy machine it may leave much later: some 10 to 100
-// us of the system's own work are then booked after the stop. Nothing of the library runs in them,
-// for whoever runs again is first continued, which waitid() tells.
+// A process that stands still does not work. Its last thread reports that it stopped a moment
+// before it leaves its processor, and on a busy machine it may leave much later. Then 10 to 100 us
+// of the system's own work are counted after the stop. The library does not run in that time,
+// because it would first have to be continued, which waitid() reports.
 static const double still_ns = 5e3, much_ns = 1e6;
 
 struct arm_process {
     pid_t pid;
     struct arm_page *page;
-    cpu_set_t alone, all; // where a library of one thread runs, and where others do
+    cpu_set_t alone, all; // where single-threaded libraries run, and where others do
     struct frozen frozen;
     uint32_t turn;
     bool stopped, single;
-    double baton_ns[2]; // of an empty turn: threads where they like, and on one processor
+    double baton_ns[2]; // of an empty turn: with threads anywhere, and on one processor
     struct turn_clock clock;
-    double rested_ns; // what it had worked when it was stopped
+    double rested_ns; // its processor time when it was stopped
     struct arm_rest rest;
 };
 
-// Its end is ours, so that our parent sees a kernel's crash as one.
+// Ends bench in the same way as the process ended, so that bench's parent sees a kernel's crash as
+// one.
 _Noreturn static void end_alike(int status)
 {
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
@@ -226,11 +232,11 @@ _Noreturn static void end_alike(int status)
         signal(number, SIG_DFL);
         raise(number);
     }
-    // Whatever it ended with, it was not the device that is gone.
+    // Whatever its exit code, the reason was not a lost device.
     _exit(code == 0 || code == EXIT_NO_DEVICE ? 1 : code);
 }
 
-// A SIGCONT that comes meanwhile takes SIGSTOP away, so it is sent again until it has been heeded.
+// A SIGCONT that arrives meanwhile cancels SIGSTOP, so SIGSTOP is repeated until the process stops.
 static int await_stop(struct arm_process *p)
 {
     const struct timespec pause = {.tv_nsec = 200000};
@@ -241,7 +247,7 @@ static int await_stop(struct arm_process *p)
         if (heard > 0)
             return status;
         if (heard < 0 && errno != EINTR)
-            _exit(1); // somebody else has taken its end
+            _exit(1); // somebody else has collected its exit status
         if (look < SETTLE_LOOKS) {
             sched_yield();
         } else {
@@ -267,7 +273,7 @@ static void stop(struct arm_process *p)
     }
 }
 
-// Since we heard that it stopped: it was continued, or has stopped once more.
+// Whether the process was continued since it was reported as stopped, or has stopped once more.
 static bool was_continued(const struct arm_process *p)
 {
     siginfo_t heard = {0};
@@ -285,7 +291,7 @@ static void look_whether_still(struct arm_process *p)
     p->rest.longest_ns = fmax(p->rest.longest_ns, worked_ns);
 }
 
-// One turn; what it took.
+// Makes one turn and returns its time.
 static double pass_baton(struct arm_process *p, enum arm_request request)
 {
     struct arm_page *page = p->page;
@@ -315,7 +321,8 @@ static struct turn_mark mark_turn(const struct arm_process *p)
     return p->single ? turn_mark_now(&p->clock) : (struct turn_mark){0};
 }
 
-// Without the waits for a processor that others had, as the turns that it is taken from.
+// The time of an empty turn, without waits for a processor, because turns are also taken without
+// them.
 static double empty_turn_ns(struct arm_process *p)
 {
     double turns[EMPTY_TURNS];
@@ -332,10 +339,10 @@ static void run_on(struct arm_process *p, bool single)
 {
     const cpu_set_t *cpus = single ? &p->alone : &p->all;
     p->single = single;
-    sched_setaffinity(p->pid, sizeof(*cpus), cpus); // where it is refused, the scheduler decides
+    sched_setaffinity(p->pid, sizeof(*cpus), cpus); // if it is refused, the scheduler decides
 }
 
-// While bench itself is where it is when a sample is taken.
+// Measures while bench runs where it will run when a sample is taken.
 static void time_empty_turns(struct arm_process *p)
 {
     pass_baton(p, ARM_NOTHING); // maps and starts
@@ -347,7 +354,7 @@ static void time_empty_turns(struct arm_process *p)
     run_on(p, false);
 }
 
-// In the child, between its birth and exec: nothing but system calls.
+// Runs in the child between fork and exec: system calls only.
 _Noreturn static void become_worker(const int segments[3], const struct veil *veil)
 {
     static const char seen[] = "bench: a library's process may see other builds, or its group\n";
@@ -368,7 +375,7 @@ _Noreturn static void become_worker(const int segments[3], const struct veil *ve
     _exit(1);
 }
 
-// fork(), into namespaces of its own, and into a group of its own where there can be one.
+// Forks into namespaces of its own, and into a control group of its own if possible.
 static long start_apart(struct frozen *frozen)
 {
     enum { APART = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS };
@@ -418,7 +425,7 @@ static int start_process(struct arm_process *p, const int segments[3], const cha
     return 0;
 }
 
-// The page's segment; -1: there is none.
+// Makes the segment of the page; -1: there is none.
 static int make_page(struct arm_process *p, struct error *err)
 {
     const int segment = shmget(IPC_PRIVATE, sizeof(*p->page), IPC_CREAT | 0600);
@@ -429,12 +436,12 @@ static int make_page(struct arm_process *p, struct error *err)
             shmctl(segment, IPC_RMID, NULL);
         return -1;
     }
-    shmctl(segment, IPC_RMID, NULL); // it goes with the last process that has it
+    shmctl(segment, IPC_RMID, NULL); // it is removed with the last process that has it
     p->page = map;
     return segment;
 }
 
-// The text that the process wrote, cut at its end, as one line.
+// Copies the text that the process wrote, up to its end, as one line.
 static void take_text(char out[ARM_TEXT], const struct arm_page *page)
 {
     memcpy(out, page->text, ARM_TEXT);
@@ -467,7 +474,7 @@ static int ask_to_load(struct arm_process *p, struct arm_loaded *loaded,
 
 static void arm_process_end(struct arm_process *process);
 
-// Starts the process and has it load the library. -1: there can be no process.
+// Starts the process and lets it load the library. -1: no process could be started.
 static int arm_process_start(struct arm_process **out, struct arm_loaded *loaded,
                              const struct host_memory *memory, const struct arm_wanted *wanted,
                              struct error *err)
@@ -495,7 +502,7 @@ done:
     return 0;
 }
 
-// NULL does nothing
+// NULL is allowed.
 static void arm_process_end(struct arm_process *p)
 {
     if (!p)
@@ -512,7 +519,7 @@ static void arm_process_end(struct arm_process *p)
     free(p);
 }
 
-// Of /proc/PID/status, in bytes; 0: it is not there.
+// Reads a value of /proc/PID/status in bytes; 0: it is not there.
 static double status_bytes(const char *text, const char *name)
 {
     const char *at = strstr(text, name);
@@ -531,7 +538,8 @@ double arm_process_memory_bytes(const struct arm_process *p)
     return fmax(status_bytes(text, "\nVmHWM:") - status_bytes(text, "\nRssShmem:"), 0);
 }
 
-// reference() of the inputs of args, into memory that the process can write; returns its code.
+// Calls reference() for the inputs of args, with memory that the process can write to; returns its
+// code.
 static int arm_process_reference(struct arm_process *p, const struct plumb_form_args *args,
                                  double *output)
 {
@@ -544,7 +552,7 @@ static int arm_process_reference(struct arm_process *p, const struct plumb_form_
     return page->code;
 }
 
-// prepare() on args[0]; returns its code. `note` has its note.
+// Calls prepare() with args[0]; returns its code and sets `note`.
 static int arm_process_prepare(struct arm_process *p, const struct plumb_form_args *args,
                                const char *pin, char note[ARM_TEXT])
 {
@@ -557,15 +565,15 @@ static int arm_process_prepare(struct arm_process *p, const struct plumb_form_ar
     return page->code;
 }
 
-// The buffer sets of later launches, at most ARM_SETS.
+// Sets the buffer sets of later launches, at most ARM_SETS.
 static void arm_process_sets(struct arm_process *p, const struct plumb_form_args *args,
                              uint32_t sets)
 {
     memcpy(p->page->args, args, (sets < ARM_SETS ? sets : ARM_SETS) * sizeof(*args));
 }
 
-// `launches` launches, the first on set `first`. Returns the code of the first that failed, or 0;
-// *time_ns, which may be NULL, is what they took, without what an empty turn takes.
+// Makes `launches` launches, the first on set `first`. Returns the code of the first that failed,
+// or 0. *time_ns (may be NULL) is their time without that of an empty turn.
 static int arm_process_launch(struct arm_process *p, uint32_t first, uint32_t sets,
                               uint32_t launches, double *time_ns)
 {
@@ -590,7 +598,7 @@ static struct arm_rest arm_process_rest(struct arm_process *p)
     return p->rest;
 }
 
-// Median of an empty turn, ns.
+// The median time of an empty turn in ns.
 static double arm_process_baton_ns(const struct arm_process *p)
 {
     return p->baton_ns[p->single];
@@ -600,9 +608,9 @@ static double arm_process_baton_ns(const struct arm_process *p)
 
 struct arm_record {
     struct arena arena;
-    char *bytes; // of the file; images borrow from it
+    char *bytes; // the file's; images borrow from it
     struct record record;
-    struct instances instances; // none before arm_prepare()
+    struct instances instances; // there are none before arm_prepare()
 };
 
 int series_refuse(struct series_state *state, enum sample_role role, enum measurement_state why,
@@ -695,7 +703,7 @@ static int open_instances(struct arm *arm, struct error *err)
     const uint32_t sets =
         arm->elsewhere.of ? arm->elsewhere.sets(arm->elsewhere.of) : arm->buffers->sets;
     struct record_places *where = xcalloc(sets, sizeof(*where));
-    // The same buffers and more: what was bound before is bound again.
+    // There are more buffer sets than before, so everything is bound anew.
     instances_close(&r->instances);
     for (uint32_t set = 0; set < sets; set++)
         where[set] = arm->elsewhere.of ? arm->elsewhere.places(arm->elsewhere.of, set)
@@ -710,7 +718,7 @@ struct instances *arm_instances(struct arm *arm)
 
 // ---- libraries in processes of their own ----
 
-// What the process found, in the words that a library in this one gets.
+// Reports what the process found, in the same words as for a library in this process.
 static int refuse_loaded(const struct arm_loaded *loaded, enum sample_role role, const char *kind,
                          struct series_state *state)
 {
@@ -778,7 +786,7 @@ double arm_baton_ns(const struct arm *arm)
     return arm->process ? arm_process_baton_ns(arm->process) : 0;
 }
 
-// ---- any ----
+// ---- libraries and records ----
 
 static int load_library(struct arm *arm, enum sample_role role, const char *path, bool copy,
                         const struct series_spec *spec, struct series_state *state)
@@ -843,8 +851,8 @@ size_t arm_workspace_bytes(const struct arm *arm, const struct plumb_form *form)
     return arm->used ? call_workspace(&arm->kernel, form) : 0;
 }
 
-// As fork(), of a process that ends with this one, and that works where bench's parent does: not on
-// the processors that are this one's own.
+// Forks a process that ends with this one and runs on the processors of bench's parent, not on
+// those reserved for bench.
 static pid_t fork_beside(void)
 {
     cpu_set_t others;
@@ -857,7 +865,7 @@ static pid_t fork_beside(void)
     return pid;
 }
 
-// A library in this process reads its inputs on the host.
+// Calls the reference of a library in this process, which reads its inputs on the host.
 static int reference_inside(double *out, const struct arm *arm, const struct buffers *b,
                             uint32_t set, pid_t *apart, struct error *err)
 {
@@ -879,7 +887,7 @@ static int reference_inside(double *out, const struct arm *arm, const struct buf
     return code ? error_set(err, "reference() returned %d", code) : status;
 }
 
-// One in a process of its own writes to memory that it shares with this one.
+// Calls the reference of a library in another process, which writes to shared memory.
 static int reference_outside(double *out, const struct arm *arm, const struct buffers *b,
                              uint32_t set, struct error *err)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The process of a host library (kernels/bench/arm.h): it loads the library, prepares it
-// and launches it when it is its turn, and answers on the shared page. Nothing that it says is
-// trusted.
+// The process of a host library (kernels/bench/arm.h). It loads the library, prepares it, launches
+// it when it has its turn, and answers on the shared page. Nothing that it says is trusted.
 
 #include "kernels/bench/arm.h"
 #include "kernels/bench/arm_page.h"

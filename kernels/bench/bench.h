@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of the `bench` program: the protocol that `plumb` drives it by (model/wire.h) and the
+// The parts of the `bench` program: the protocol by which `plumb` drives it (model/wire.h), and
 // commands for people.
 #ifndef PLUMB_BENCH_H
 #define PLUMB_BENCH_H
@@ -13,12 +13,12 @@
 #include <sched.h>
 #include <stdio.h>
 
-// An open device and where the answers go.
+// An open device, and the file for answers.
 struct open_bench {
-    const struct device_ops *ops; // NULL: no device; libraries are only listed
+    const struct device_ops *ops; // NULL: there is no device, and libraries are only listed
     struct device_base *device;
-    bool awake; // it can measure
-    FILE *out;  // private: what a kernel prints goes to stderr
+    bool awake; // the device is ready to measure
+    FILE *out;  // a file of bench's own: what a kernel prints goes to stderr
 };
 
 // bench list LIBRARY...
@@ -27,21 +27,19 @@ int bench_list(FILE *out, char **libraries, int count);
 // bench calibrate [KEY]
 int bench_calibrate(struct open_bench *bench, const char *only);
 
-// A record of a library's kernel, but for its device code, which the parent reads from the
-// library's file without loading it. Made in a process that times nothing: the library's host code
-// runs here.
-// Of spec: head, kernel, problem and pin. The launches belong to the arena. -1: the text says why
-// the kernel cannot be recorded.
-// Where there is no device, what stands in for the runtime tells what launch() would queue
-// (kernels/stand_in/libcudart.c).
+// Makes the record of a library's kernel without its device code, which the parent reads from the
+// library's file without loading it. This happens in a process that times nothing, because the
+// library's host code runs here. Of `spec` it uses head, kernel, problem and pin. The launches
+// belong to the arena. -1: the text says why the kernel cannot be recorded. If there is no device,
+// a substitute for the runtime tells what launch() would queue (kernels/stand_in/libcudart.c).
 int record_make(struct record *out, struct open_bench *bench, const struct series_spec *spec,
                 struct arena *arena, struct error *err);
 
 // ==== processors of its own ====
 //
-// The processors that a parent has taken for this bench alone.
+// The processors that a parent has reserved for this bench.
 
-// "7,23"; "none" is an empty set. -1: it is neither.
+// Parses "7,23"; "none" is an empty set. -1: it is neither.
 int own_processors_parse(cpu_set_t *out, const char *text, struct error *err);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lays out, fills, disguises and checks the memory of a series. What it holds is drawn anew from
-// keys that nobody knows beforehand. How bytes are moved on a device is its device_ops' business.
+// Lays out, fills, overwrites and checks the memory of a series. Contents are drawn anew from keys
+// that nobody knows beforehand. device_ops moves the bytes on a device.
 #include "kernels/bench/buffers.h"
 
 #include "kernels/bench/parts.h"
@@ -18,18 +18,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-// One behind the last set of a renewal.
+// The index after the last set of a renewal.
 static inline uint32_t buffers_end(const struct buffers *buffers, const struct renewal *renewal)
 {
     return renewal->sets ? renewal->set + renewal->sets : buffers->sets;
 }
 
-// ---- what the buffers of a form hold ----
+// ---- the contents of a form's buffers ----
 
-// Each input is drawn from a seed, the known contents from that of
-// the series, others from one of their own for each set. Signs of rows and columns, by which a
-// plain problem's known contents become others, do not go through a bias or an
-// activation, so what is known here is known once for each seed.
+// Each input is drawn from a seed: known contents from the series' seed, other contents from a
+// separate seed for each set. For a plain problem, signs of rows and columns turn known contents
+// into others. Signs do not pass through a bias or an activation, so a form's known contents are
+// known once for each seed.
 
 enum { GIVEN = 50, KEY_SETS = 35, WHICH_FIRST = MATRIX_A };
 
@@ -52,7 +52,7 @@ static int fill(struct buffers *b, void *to, const struct part *part, int which,
 
 // ---- groups ----
 
-// Zeros in the rows of an operand, or of the output, that are no group's.
+// Writes zeros to the rows of an operand or of the output that belong to no group.
 static int clear_padding(struct buffers *b, void *memory, const struct part *part,
                          struct error *err)
 {
@@ -80,9 +80,9 @@ static int fill_part(struct buffers *b, uint32_t set, int i, uint64_t seed, stru
     return part->use == PART_A ? clear_padding(b, to, part, err) : 0;
 }
 
-// Fills the inputs of the sets `from` to `end`. key 0: all sets get the same contents, from the
-// series' seed. Another key: each set gets contents of its own; A and B of a product are left out,
-// for they become noise.
+// Fills the inputs of the sets `from` to `end`. With key 0 all sets get the same contents, from the
+// series' seed. With another key each set gets contents of its own, except A and B of a product,
+// which become noise.
 static int fill_sets(struct buffers *b, uint64_t key, uint32_t from, uint32_t end,
                      struct error *err)
 {
@@ -111,8 +111,8 @@ static int buffers_form_renew(struct buffers *b, const struct renewal *renewal, 
     return fill_sets(b, renewal->inputs, renewal->set, buffers_end(b, renewal), err);
 }
 
-// Before a launch: the input that the output holds, and zeros in rows that are no group's, after
-// new `inputs` in A too. Where there are neither, nothing.
+// Restores, before a launch, the input that the output holds, and zeros in rows that belong to no
+// group; after new `inputs` also in A. Does nothing where there are neither.
 static int buffers_form_restore(struct buffers *b, const struct renewal *renewal, struct error *err)
 {
     const bool inputs = renewal->inputs != 0;
@@ -136,7 +136,7 @@ int buffers_given(const void **out, struct buffers *b, uint32_t set, struct erro
     return b->given ? fill(b, b->given, &b->parts.output, GIVEN, b->seeds[set], err) : 0;
 }
 
-// ---- what those of a plain problem hold, and outputs before a launch ----
+// ---- the contents of a plain problem's buffers, and outputs before a launch ----
 
 enum {
     MATRIX_POOL = 21,
@@ -146,8 +146,8 @@ enum {
     KEY_OUTPUT
 }; // streams of the generator
 
-// Lines of an operand that is noise already, and of an output that a launch has written; and from
-// which size on.
+// How many lines share one that is renewed: in an operand that is noise already, and in an output
+// that a launch has written; and from which size on.
 enum { ONE_IN = 8, OUTPUT_ONE_IN = 2, SMALL_BYTES = 1 << 20, SHORT_BYTES = 1024 };
 
 static int open_pool(struct buffers *b, int out, double scale, struct error *err)
@@ -159,7 +159,7 @@ static int open_pool(struct buffers *b, int out, double scale, struct error *err
                                          .seed = b->seed,
                                          .scale = (float)scale,
                                          .contents = out ? 0 : b->parts.inputs[0].contents};
-    // A place of the generator's is a byte of e2m1, which has two numbers.
+    // For e2m1 the generator counts bytes, each of which has two numbers.
     const uint64_t count =
         type == DTYPE_E2M1 ? bytes : (uint64_t)((double)bytes / dtype_bytes(type));
     if (b->ops->alloc_inputs(&b->pools[out], b->device, bytes, err))
@@ -184,7 +184,7 @@ static struct inputs_recipe recipe_of(const struct buffers *b, int which, uint64
                                   .bare = b->bare[!is_a]};
 }
 
-// To compute them anew for each known turn would take a third of a millisecond.
+// Computing them anew for each turn with known contents would take a third of a millisecond.
 static int open_bare(struct buffers *b, int which, struct error *err)
 {
     const struct part *part = &b->parts.inputs[which != MATRIX_A];
@@ -195,7 +195,7 @@ static int open_bare(struct buffers *b, int which, struct error *err)
     return b->ops->fill(b->device, *bare, &recipe, part->count, err);
 }
 
-// The pools of noise, and of a plain problem the known numbers; buffers_open() has made them.
+// Makes the pools of noise, and for a plain problem the known numbers.
 static int buffers_open_pools(struct buffers *b, struct error *err)
 {
     const double scale = (double)b->parts.output.scale;
@@ -210,7 +210,7 @@ static int buffers_open_pools(struct buffers *b, struct error *err)
                : 0;
 }
 
-// ---- known ----
+// ---- known contents ----
 
 // Fills the buffers of a set. A copy that several sets share is filled once.
 static int fill_set(struct buffers *b, uint32_t set, const struct buffers_content *content,
@@ -270,7 +270,7 @@ static struct noise noise_of(const struct buffers *b, void **to, uint32_t count,
                           .key = key};
 }
 
-// Numbers that tensor cores take whole. Others are multiplied row by row.
+// Whether tensor cores multiply these numbers in tiles; other numbers are multiplied row by row.
 static bool by_tiles(const struct problem *p)
 {
     return p->in != DTYPE_FP32 && p->in != DTYPE_FP64;
@@ -323,7 +323,7 @@ static struct noise disguise_of(const struct buffers *b, const struct renewal *r
     return noise;
 }
 
-// The part of a noise for all places that is written for the sets of a renewal.
+// The part of a noise for all places that belongs to the sets of a renewal.
 static struct noise part_of(const struct noise *all, const struct renewal *renewal)
 {
     struct noise part = *all;
@@ -363,10 +363,10 @@ int buffers_soil(struct buffers *b, uint64_t key, struct error *err)
 
 enum { GUARD = 4096, ALIGN = 512, GUARD_BYTE = 0xa5, POISON_BYTE = 0xff };
 
-enum { SCALE_B = ALIGN / sizeof(float) }; // libraries may want their scales aligned
+enum { SCALE_B = ALIGN / sizeof(float) }; // libraries may need aligned scales
 
 struct region {
-    size_t at, bytes; // a part within its block
+    size_t at, bytes; // place of a part within its block
 };
 
 struct regions {
@@ -386,8 +386,8 @@ static struct region place(size_t *end, size_t bytes)
     return region;
 }
 
-// Where inputs lie in their block, and the output in its. Of a set that is not `whole` the largest
-// input lies elsewhere, and has no bytes here.
+// Where inputs lie in their block, and the output in its block. In a set that is not `whole` the
+// largest input lies elsewhere, and has no bytes here.
 static struct regions regions_of(const struct parts *p, bool whole)
 {
     struct regions r = {.blocks = {GUARD, GUARD}};
@@ -407,8 +407,8 @@ static double set_bytes(const struct parts *p, bool whole)
 double buffers_need_bytes(const struct parts *p, const struct device_ops *ops,
                           struct device_base *device)
 {
-    // buffers_grow() wants large operands until the flush's size has passed, and one more. What a
-    // batch touches besides is bounded by what a device moves while it lasts.
+    // buffers_grow() makes copies of large operands until the flush's size has passed, and one
+    // more. What a batch touches beside them is bounded by what a device moves in that time.
     enum { FLUSHES = 20 };
     const double flush = (double)ops->flush_bytes(device);
     const double known = (double)regions_of(p, true).blocks[BUFFER_INPUTS];
@@ -416,7 +416,7 @@ double buffers_need_bytes(const struct parts *p, const struct device_ops *ops,
            fmin(ops->launches_max * set_bytes(p, false), FLUSHES * flush);
 }
 
-// The pointers of a launch, by what its parts are.
+// Sets the pointers of a launch, by the kinds of its parts.
 static void point(struct plumb_form_args *args, const struct buffers *b, uint32_t set)
 {
     args->args.c = b->outputs[set];
@@ -451,14 +451,14 @@ static int add_set(struct buffers *b, bool whole, struct error *err)
     b->blocks[BUFFER_INPUTS][b->sets] = block;
     b->blocks[BUFFER_OUTPUT][b->sets] = output;
     b->wide += whole;
-    struct plumb_form_args *args = &b->args[b->sets]; // once it counts buffers_free() sees it
+    struct plumb_form_args *args = &b->args[b->sets]; // counted now, so that buffers_free() sees it
     *args = (struct plumb_form_args){.args = {.problem = check_abi_problem(&b->problem),
                                               .scale_a = b->scale,
                                               .scale_b = b->scale ? b->scale + SCALE_B : NULL,
                                               .workspace = b->workspace,
                                               .workspace_bytes = b->workspace_bytes},
                                      .form = check_abi_form(&b->problem)};
-    b->is_noise = false; // what is new is not
+    b->is_noise = false; // the new sets hold no noise yet
     const uint32_t set = b->sets++, of_large = set % b->wide;
     for (int i = 0; i < b->parts.input_count; i++)
         b->inputs[i][set] =
@@ -551,7 +551,7 @@ void buffers_free(struct buffers *b)
 int buffers_grow(struct buffers *b, uint32_t launches, struct error *err)
 {
     const double whole = set_bytes(&b->parts, true);
-    // Data are cold again once the cache has seen twice its size of others.
+    // Data are cold again once the cache has seen twice its size of other data.
     const double wide = ceil((double)b->ops->flush_bytes(b->device) / whole) + 1;
     double room = (double)b->ops->free_bytes(b->device);
     while (b->sets < launches && b->sets < b->ops->launches_max) {
@@ -600,7 +600,7 @@ int buffers_poison(struct buffers *b, struct error *err)
     return buffers_form_restore(b, &(struct renewal){.inputs = 0}, err);
 }
 
-// First changed byte of a guard, or -1.
+// Finds the first changed byte of a guard, or -1.
 static int guard_broken(ptrdiff_t *at, struct buffers *b, const char *from, size_t bytes,
                         struct error *err)
 {
@@ -615,7 +615,7 @@ static int guard_broken(ptrdiff_t *at, struct buffers *b, const char *from, size
     return 0;
 }
 
-// A stretch of guard bytes in one of a set's blocks, behind a part; without one, before the first.
+// A stretch of guard bytes in one of a set's blocks, after a part; or before the first part.
 struct guard {
     int block;
     size_t from, to;
@@ -624,7 +624,7 @@ struct guard {
 
 enum { GUARDS = PARTS_MOST + 3 };
 
-// Returns how many there are.
+// Lists the guards and returns their number.
 static int guards_of(struct guard out[GUARDS], const struct buffers *b, uint32_t set)
 {
     const struct regions r = regions_of(&b->parts, set < b->wide);
@@ -642,7 +642,7 @@ static int guards_of(struct guard out[GUARDS], const struct buffers *b, uint32_t
     return count;
 }
 
-// "A"; in messages
+// The name of a part in messages, such as "A".
 static const char *part_name(const struct part *part)
 {
     static const char *const names[] = {"A",           "B",        "scales of A",

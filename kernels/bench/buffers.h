@@ -3,16 +3,17 @@
 // The device memory of a series: buffer sets (inputs and output, parts.h, with guards between) and
 // one workspace.
 //     [guard] A [guard] B [guard]     [guard] C [guard]      each part on a 512-byte boundary
-// The first block is of what kernels only read, and where a device can, they can only read it.
+// The first block has what kernels only read; where the device allows it, they cannot write to it.
 // A guard reaches from the last byte of one matrix to the next boundary after GUARD bytes, so a
-// write one element too far is found.
+// write one element too far is noticed.
 //
-// Every launch of a batch has an output of its own, and small inputs of its own; of the largest
-// input there are as many copies as keep it cold. So no launch of a batch has the product of
-// another one, and what each wrote can be looked at afterwards.
+// Every launch of a batch has an output of its own, and small inputs of its own. Of the largest
+// input
+// there are only as many copies as keep it cold. So no launch of a batch has the product of another
+// one, and each output can be checked afterwards.
 //
-// Contents change from one pair to the next (buffers_known, buffers_renew), outputs hold noise
-// before each launch: what was computed before is of no use.
+// Contents change from one pair to the next (buffers_known, buffers_renew), and outputs hold noise
+// before each launch, so earlier results are of no use.
 #ifndef PLUMB_BUFFERS_H
 #define PLUMB_BUFFERS_H
 
@@ -21,7 +22,7 @@
 #include "kernels/device/inputs.h"
 #include "model/record/record.h"
 
-// Keys of the signs (inputs.h) that a set's operands have; 0: none.
+// Keys of the signs (inputs.h) of a set's operands; 0: none.
 struct buffers_content {
     uint64_t a, b;
 };
@@ -35,59 +36,62 @@ struct buffers {
     struct parts parts;
     bool plain; // problem_is_plain()
     uint64_t seed;
-    struct plumb_form_args *args;     // one per set
-    void **blocks[BUFFER_BLOCKS];     // what was allocated for each set
-    void **inputs[PARTS_MOST];        // of each; beyond `wide` the largest input's repeat
-    void **outputs;                   // C of each
-    uint64_t *seeds;                  // of what each holds, of a form
+    struct plumb_form_args *args;     // one for each set
+    void **blocks[BUFFER_BLOCKS];     // the memory allocated for each set
+    void **inputs[PARTS_MOST];        // of each set; after `wide` sets the largest input repeats
+    void **outputs;                   // the C of each set
+    uint64_t *seeds;                  // for a form: the seeds of the numbers in each set
     void *given;                      // buffers_given()
-    struct noise fresh[2];            // what A and B hold since buffers_renew()
-    bool is_noise;                    // what A and B hold
-    struct buffers_content *contents; // of each
+    struct noise fresh[2];            // the noise in A and B since buffers_renew()
+    bool is_noise;                    // A and B hold noise
+    struct buffers_content *contents; // of each set
     uint32_t sets;
-    uint32_t wide;  // sets with a copy of the largest input; set i uses that of set i % wide
-    void *pools[2]; // of noise like inputs, like outputs
-    void *bare[2];  // the seed's A and B without signs; of a form NULL
-    float *scale;   // of A, and 512 bytes on of B; or NULL
+    uint32_t wide;  // number of sets with a copy of the largest input; set i uses that of set i %
+                    // wide
+    void *pools[2]; // of noise that looks like inputs, and of noise that looks like outputs
+    void *bare[2];  // the seed's A and B without signs; NULL for a form
+    float *scale;   // of A, and 512 bytes further of B; or NULL
     void *workspace;
     size_t workspace_bytes;
 };
 
-// One set, filled, with a workspace of this size. The caller frees.
+// Opens one filled set, with a workspace of this size. The caller frees.
 int buffers_open(struct buffers *out, const struct device_ops *ops, struct device_base *device,
                  const struct problem *problem, const struct parts *parts, uint64_t seed,
                  size_t workspace_bytes, struct error *err);
 
-void buffers_free(struct buffers *buffers); // a zeroed one does nothing
+void buffers_free(struct buffers *buffers); // a zeroed one is left alone
 
-// Device memory that buffers take at most, but for the workspace.
+// The most device memory that buffers take, without the workspace.
 double buffers_need_bytes(const struct parts *parts, const struct device_ops *ops,
                           struct device_base *device);
 
-// As many sets as `launches` launches, where memory allows. What they hold is not said.
+// Makes as many sets as `launches`, if memory allows. Their contents are undefined.
 int buffers_grow(struct buffers *buffers, uint32_t launches, struct error *err);
 
-// How long each buffer of a GEMM is that a launch may be given, with a workspace of this size; 0:
-// there is none.
+// Computes the length of each buffer that a launch of a GEMM may be given, with a workspace of this
+// size; 0: there is no such buffer.
 void buffers_lengths(uint64_t out[RECORD_BUFFERS], const struct problem *problem,
                      const struct parts *parts, uint64_t workspace_bytes);
 
-// Where the buffers of one set lie.
+// The addresses and lengths of one set's buffers.
 struct record_places buffers_places(const struct buffers *buffers, uint32_t set);
 
-// What the buffers of a plain problem hold.
-// The numbers of `seed`, whose product the reference is, with signs drawn from `key`; 0: as they
-// are. Those of a form are as they are.
+// Fills the buffers of a plain problem with the numbers of `seed`, whose product the reference is,
+// with signs drawn from `key`; 0: without signs. The buffers of a form stay as they are.
 int buffers_known(struct buffers *buffers, uint64_t key, struct error *err);
 
-// The inputs that are written before a sample.
+// What is written before a sample.
 struct renewal {
-    uint64_t inputs;  // key of other numbers in A and B: no product stays what it was; 0: they stay
-    uint64_t outputs; // key of what might be a product, in all outputs; 0: they stay
-    bool whole;       // every number of A and B; otherwise a part in each row, where they are noise
+    uint64_t inputs;   // key for new numbers in A and B, so that no product stays the same; 0: they
+                       // stay
+    uint64_t outputs;  // key for plausible results in all outputs; 0: they stay
+    bool whole;        // every number of A and B is written; otherwise a part of each row, where
+                       // they hold noise
     bool wide, coarse; // enum variant
-    uint32_t set;      // the first that is written, and of how many; 0: of all. One after another
-    uint32_t sets;     // by the same keys, they hold what all at once would.
+    uint32_t set;      // the first set that is written, and the number of sets; 0: all. Sets
+                       // written one after another
+    uint32_t sets;     // with the same keys hold what they would if written together.
 };
 
 int buffers_renew(struct buffers *buffers, const struct renewal *renewal, struct error *err);
@@ -98,14 +102,14 @@ struct inputs_signs buffers_signs(const struct buffers *buffers, uint32_t set);
 // Fills the workspace with noise.
 int buffers_soil(struct buffers *buffers, uint64_t key, struct error *err);
 
-// The content of a set's output before its launch, in memory of its own; NULL where it was no
-// input. Good until it is asked for another set.
+// Returns the content of a set's output before its launch, in separate memory; NULL if it was no
+// input. It is valid until another set is asked for.
 int buffers_given(const void **out, struct buffers *buffers, uint32_t set, struct error *err);
 
-// Fills every C with NaN, or with its input.
+// Fills every C with NaN, or with its input if it has one.
 int buffers_poison(struct buffers *buffers, struct error *err);
 
-// *intact is false and `what` names the place when a guard byte has changed.
+// Checks guard bytes. If one has changed, *intact is false and `what` names the place.
 int buffers_guards(bool *intact, char what[64], struct buffers *buffers, struct error *err);
 
 #endif

@@ -37,19 +37,19 @@ static const char apart_text[] =
 
 struct content {
     uint64_t bytes;
-    const unsigned char *before; // the file, mapped
-    const unsigned char *after;  // what the program left there, mapped; NULL: the same
-    uint64_t from, to;           // what launches change lies within; nothing: 0, 0
-    bool of[2];                  // roles whose launches are given it
+    const unsigned char *before; // the file, mapped into memory
+    const unsigned char *after;  // what the program left there, mapped into memory; NULL: the same
+    uint64_t from, to;           // launches change only bytes within this range; 0, 0: none
+    bool of[2];                  // by role: its launches are given this content
 };
 
-// From a place that launches are given to the next.
+// The range from one address that launches are given to the next.
 struct tensor {
     size_t content;
     uint64_t at, end;
-    uint64_t from, to; // what launches change lies within; nothing: 0, 0
-    size_t last;       // the launch that is given it last, counted from 1; 0: none is
-    bool cleared;      // all that launches change there they write without reading it
+    uint64_t from, to; // launches change only bytes within this range; 0, 0: none
+    size_t last;       // the last launch that is given it, counted from 1; 0: none
+    bool cleared;      // launches write everything that they change there without reading it
     bool result;
 };
 struct tensors {
@@ -57,7 +57,7 @@ struct tensors {
     size_t count, room;
 };
 
-// What the base changes, and where the head has it.
+// What the base changes, and where the head has the same.
 struct wanted {
     uint64_t bytes;
     bool result;
@@ -65,7 +65,7 @@ struct wanted {
     uint64_t from[2];
 };
 
-// Where one role's launches go.
+// The contents that one role's launches use.
 struct side {
     const struct captured *captured;
     enum sample_role role;
@@ -75,29 +75,31 @@ struct captured {
     const struct device_ops *ops;
     struct device_base *device;
     struct arm *arms;      // two
-    enum sample_role says; // what is right
-    enum dtype type;       // of the results
-    bool untold;           // nobody says so
+    enum sample_role says; // the role whose results count as correct
+    enum dtype type;       // type of the results
+    bool untold;           // nobody tells the type
     double tolerance, error;
-    double largest; // of the base's results; below 0: nobody has asked
+    double largest; // of the base's results; below 0: not computed yet
     bool repeats;
-    bool differed;  // what captured_hold() looked at last was not what it expected, bit by bit
-    bool wanders;   // from one launch to the next results differ, within the tolerance
-    bool own;       // the head is held to what it left itself, which is within the tolerance
+    bool differed;  // the last comparison of captured_hold() found a difference in some bit
+    bool wanders;   // results differ from one launch to the next, within the tolerance
+    bool own;       // the head is compared with its own earlier result, which is within the
+                    // tolerance
     bool apart;     // the head has contents of its own
-    bool misplaced; // it has not, and not the base's results
-    bool unlike;    // it has, not the base's results, and inputs that its program filled otherwise
+    bool misplaced; // the head has no contents of its own, and not the base's results
+    bool unlike;    // the head has contents of its own, not the base's results, and inputs that its
+                    // program filled differently
     struct side sides[2];
     struct content contents[CONTENTS_MAX];
     size_t count;
-    size_t of[2][RECORD_CAPTURED_MAX]; // by role: the content of each of the record's
-    struct tensors tensors[2];         // by role; of the head only where it is apart
+    size_t of[2][RECORD_CAPTURED_MAX]; // by role: the content of each of the record's buffers
+    struct tensors tensors[2];         // by role; for the head only if it is apart
     struct wanted *wanted;
     size_t wanted_count;
     void **at; // set * CONTENTS_MAX + content
     void **blocks;
-    void *pristine; // laid out as a set: what launches find in each
-    void *left[2];  // the same: what launches of the role leave
+    void *pristine; // laid out like a set: what launches find in each
+    void *left[2];  // the same: what launches of each role leave
     uint32_t sets, most;
 };
 
@@ -149,7 +151,7 @@ static char *beside(const char *record, const char *name)
     return xprintf("%.*s%s", slash ? (int)(slash + 1 - record) : 0, record, name);
 }
 
-// A file beside the record, of exactly so many bytes.
+// Maps a file beside the record that must have exactly this many bytes.
 static int map_file(const unsigned char **out, const char *record, const char *name, uint64_t bytes,
                     struct error *err)
 {
@@ -182,7 +184,7 @@ static int add_content(struct captured *c, enum sample_role role, size_t index, 
     *to = (struct content){.bytes = from->bytes};
     if (map_file(&to->before, arm->path, from->before, from->bytes, err))
         return -1;
-    c->of[role][index] = c->count++; // from now on it is freed
+    c->of[role][index] = c->count++; // freed with the others from now on
     to->of[role] = true;
     return from->after ? map_file(&to->after, arm->path, from->after, from->bytes, err) : 0;
 }
@@ -203,7 +205,7 @@ static bool is_given(const struct record *record, enum record_buffer buffer, uin
     return false;
 }
 
-// Every place of content i that a's launches are given, b's launches are given of content k.
+// Whether b's launches are given content k at every place where a's are given content i.
 static bool gives_all(const struct record *a, size_t i, const struct record *b, size_t k)
 {
     const enum record_buffer of = (enum record_buffer)(RECORD_CAPTURED + i),
@@ -230,7 +232,7 @@ static bool fits(const struct record *a, size_t i, const struct record *b, size_
            gives_all(b, k, a, i);
 }
 
-// Captures share the file of a content that they have in common.
+// Whether two captures share the file of a content.
 static bool is_one_file(const struct arm *a, const char *name, const struct arm *b,
                         const char *other)
 {
@@ -243,7 +245,7 @@ static bool is_one_file(const struct arm *a, const char *name, const struct arm 
     return same;
 }
 
-// Whether the base's content i and the head's k were the same before the launches.
+// Whether the base's content i and the head's content k were equal before the launches.
 static int same_content(bool *out, const struct captured *c, size_t i, size_t k, struct error *err)
 {
     const struct arm *base = &c->arms[ROLE_BASE], *head = &c->arms[ROLE_HEAD];
@@ -267,8 +269,8 @@ static int same_content(bool *out, const struct captured *c, size_t i, size_t k,
     return status;
 }
 
-// Finds whether an input of the base is another one of the head's buffers: then they only happen to
-// fit each other, for the head has one more or less before it.
+// Finds whether an input of the base equals another one of the head's buffers. Then the two records
+// only happen to fit, because the head has one buffer more or less before it.
 static int find_moved(bool *moved, const struct captured *c, struct error *err)
 {
     const struct record *theirs = arm_record(&c->arms[ROLE_BASE]);
@@ -287,7 +289,7 @@ static int find_moved(bool *moved, const struct captured *c, struct error *err)
     return 0;
 }
 
-// Whether the head's launches can be given the base's buffers in the place of their own.
+// Finds whether the head's launches can be given the base's buffers instead of their own.
 static int find_apart(struct captured *c, size_t shared, struct error *err)
 {
     const struct record *theirs = arm_record(&c->arms[ROLE_BASE]);
@@ -298,7 +300,8 @@ static int find_apart(struct captured *c, size_t shared, struct error *err)
                                                                     : find_moved(&c->apart, c, err);
 }
 
-// The base's content that is the head's k, too: one that neither changes, of the same bytes.
+// Finds the base's content that equals the head's content k: one with the same bytes that neither
+// changes.
 static int find_input(size_t *out, const struct captured *c, size_t k, struct error *err)
 {
     const struct record *theirs = arm_record(&c->arms[ROLE_BASE]);
@@ -317,7 +320,7 @@ static int find_input(size_t *out, const struct captured *c, size_t k, struct er
     return 0;
 }
 
-// The head's note says where the two programs did not fill their buffers alike.
+// Notes for the head where the two programs did not fill their buffers alike.
 static int compare_inputs(struct captured *c, size_t shared, struct error *err)
 {
     size_t differ = 0;
@@ -356,7 +359,8 @@ static int take_head(struct captured *c, struct error *err)
     return c->apart ? 0 : compare_inputs(c, shared, err);
 }
 
-// The base's contents count where the head's correspond to them; what only one has is its own.
+// Takes the contents: the base's where the head's correspond to them, and those that only one of
+// them has.
 static int take_contents(struct captured *c, struct error *err)
 {
     const struct record *theirs = arm_record(&c->arms[c->says]);
@@ -448,7 +452,7 @@ static int restore_one(struct captured *c, enum sample_role role, struct error *
     return captured_restore(&beside, c, role, 1, err);
 }
 
-// As it was before anything was launched.
+// Restores the state before anything was launched.
 static int begin_anew(struct captured *c, struct error *err)
 {
     return c->ops->copy(c->device, c->blocks[0], c->pristine, set_bytes(c), err);
@@ -465,8 +469,8 @@ static int launch(struct captured *c, enum sample_role role, struct series_state
 
 // ---- tensors ----
 
-// The content and the place of the launch's nth address or descriptor. False: there is no such one,
-// or it is none of a content.
+// Finds the content and the place of the launch's nth address or descriptor. False: there is none,
+// or it belongs to no content.
 static bool place_given(size_t *content, uint64_t *at, const struct captured *c,
                         enum sample_role role, const struct record_launch *launch, uint32_t nth)
 {
@@ -541,7 +545,7 @@ static void cut(struct captured *c, enum sample_role role)
 
 // ---- what launches change ----
 
-// Of two that differ, the first block of EVERY bytes in which they do, or the last.
+// For two contents that differ, finds the first (or last) block of EVERY bytes in which they do.
 static int find_edge(uint64_t *out, struct captured *c, const char *a, const char *b,
                      uint64_t bytes, bool last, struct error *err)
 {
@@ -568,7 +572,8 @@ static char *in_block(const struct captured *c, void *block, const struct tensor
     return (char *)place_of(c, block, tensor->content) + at;
 }
 
-// Widens what is changed of the tensor by what the first set has there and launches do not find.
+// Extends the changed range of a tensor by bytes that differ between the first set and what
+// launches find.
 static int widen(struct captured *c, struct tensor *tensor, struct error *err)
 {
     const char *now = in_block(c, c->blocks[0], tensor, tensor->at);
@@ -600,7 +605,8 @@ static int same_part(bool *same, struct captured *c, const void *a, const void *
                         err);
 }
 
-// Whether the first set is what launches leave, but for what they do not change of the tensor.
+// Whether the first set equals what launches leave, apart from bytes of the tensor that they do not
+// change.
 static int same_left(bool *same, struct captured *c, enum sample_role role,
                      const struct tensor *tensor, struct error *err)
 {
@@ -623,7 +629,7 @@ static int copy_left(struct captured *c, enum sample_role role, const struct ten
                                      in_block(c, c->left[role], tensor, from), to - from, err);
 }
 
-// What launches find there is again what it was.
+// Sets what launches find there back to what it was.
 static int take_back(struct captured *c, enum sample_role role, const struct tensor *tensor,
                      bool changed, struct error *err)
 {
@@ -643,9 +649,9 @@ static int take_back(struct captured *c, enum sample_role role, const struct ten
                : 0;
 }
 
-// Launches over zeros. Where launches leave there what they left before, they write it without
-// reading it, and find zeros from now on: so what an earlier launch of the program has left there
-// is not taken for theirs, and what they leave as it was is found.
+// Launches on zeros. If launches leave the same as before, they write the tensor without reading
+// it, and find zeros from now on. So results of an earlier launch of the program are not taken for
+// theirs, and bytes that they do not write are found.
 static int clear(struct captured *c, enum sample_role role, struct tensor *tensor,
                  struct series_state *state, struct error *err)
 {
@@ -672,7 +678,7 @@ static int clear(struct captured *c, enum sample_role role, struct tensor *tenso
     return 0;
 }
 
-// Queues a launch of the record alone, numbered from 1. *same: it changed nothing.
+// Queues one launch of the record, numbered from 1. *same: it changed nothing.
 static int launch_one(bool *same, struct captured *c, enum sample_role role, size_t number,
                       void *before, struct error *err)
 {
@@ -687,8 +693,8 @@ static int launch_one(bool *same, struct captured *c, enum sample_role role, siz
                : 0;
 }
 
-// Finds of each changed tensor whether the launch that is given it last writes it: a result. One
-// that changes nothing at all has written what was there already.
+// Finds for each changed tensor whether the last launch that is given it writes it; then it is a
+// result. A launch that changes nothing at all wrote what was there already.
 static int find_results(struct captured *c, enum sample_role role, struct error *err)
 {
     struct tensors *tensors = &c->tensors[role];
@@ -718,7 +724,7 @@ static int find_results(struct captured *c, enum sample_role role, struct error 
     return status;
 }
 
-// Finds what the role's launches change, and what of that is a result.
+// Finds what the role's launches change, and which of it is a result.
 static int study(struct captured *c, enum sample_role role, struct series_state *state,
                  struct error *err)
 {
@@ -786,7 +792,7 @@ static int find_largest(struct captured *c, struct error *err)
     return 0;
 }
 
-// "16,777,216"
+// Writes a number such as "16,777,216".
 static const char *grouped(char out[32], uint64_t value)
 {
     char plain[24];
@@ -801,14 +807,14 @@ static const char *grouped(char out[32], uint64_t value)
     return out;
 }
 
-// The findings over all contents of a set.
+// What a comparison found over all contents of a set.
 struct found {
     uint64_t count, of;
     double most;
-    size_t content; // that has it
+    size_t content; // the content with the difference
 };
 
-// Whether what was found is within the tolerance. *over: of the largest result.
+// Whether the differences are within the tolerance. *over: relative to the largest result.
 static int allowed(bool *out, double *over, struct captured *c, const struct found *found,
                    struct error *err)
 {
@@ -845,7 +851,7 @@ static int judge(struct captured *c, enum sample_role role, const char *when,
                          elsewhere ? apart_text : "");
 }
 
-// What `block` has there, a set or what launches have left.
+// Compares what `block` has (a set, or what launches left).
 static int hold_wanted(struct found *found, struct captured *c, enum sample_role role,
                        const struct wanted *wanted, void *block, struct error *err)
 {
@@ -867,7 +873,7 @@ static int hold_wanted(struct found *found, struct captured *c, enum sample_role
     return 0;
 }
 
-// all: what launches leave for each other, too.
+// Compares a set. `all`: also what launches leave for each other.
 static int hold(struct captured *c, enum sample_role role, uint32_t set, bool all, const char *when,
                 struct series_state *state, struct error *err)
 {
@@ -889,11 +895,12 @@ int captured_hold(struct captured *c, enum sample_role role, uint32_t set, const
 
 // ---- the first launches ----
 
-// Tells, where a replay fails, whether contents may hold addresses, as arrays of operands do. The
-// memory that an address points to is no buffer of the launches, and does not lie there any more.
+// Says, when a replay fails, whether contents may hold addresses, as arrays of operands do. The
+// memory at such an address is no buffer of the launches, and is not there any more.
 static void tell_addresses(char *text, size_t size, const struct captured *c)
 {
-    enum { WORD = 8, ALIGNED = 16, DRIVERS = 7, DRIVERS_AT = 44 }; // 0x7...........: where it maps
+    // 0x7...........: where the driver maps memory.
+    enum { WORD = 8, ALIGNED = 16, DRIVERS = 7, DRIVERS_AT = 44 };
     for (size_t i = 0; i < c->count; i++) {
         uint64_t word, found = 0;
         for (uint64_t at = 0; at + WORD <= c->contents[i].bytes; at += WORD) {
@@ -911,7 +918,7 @@ static void tell_addresses(char *text, size_t size, const struct captured *c)
     }
 }
 
-// Compares what the program left with what the replay leaves. Where they differ, launches read
+// Compares what the program left with what the replay leaves. If they differ, launches read
 // something that is not among their buffers.
 static int hold_program(struct captured *c, struct series_state *state, struct error *err)
 {
@@ -1030,8 +1037,8 @@ static int find_repeats(struct captured *c, struct series_state *state, struct e
 
 // ---- the head ----
 
-// An output that is within the tolerance once is held to itself from then on, unless it wanders. A
-// second launch shows whether it does.
+// An output that is within the tolerance once is compared with itself from then on, unless results
+// differ from launch to launch. A second launch shows whether they do.
 static int keep_own(struct captured *c, struct series_state *state, struct error *err)
 {
     if (c->tolerance <= 0 || c->wanders)
@@ -1063,7 +1070,7 @@ static void PRINTF_LIKE(2, 3) note(struct captured *c, const char *format, ...)
     va_end(args);
 }
 
-// Tells how much of what the base's launches leave for each other the head's do not.
+// Says how much of what the base's launches leave for each other the head's launches do not leave.
 static int tell_handed(struct captured *c, struct error *err)
 {
     const struct tensors *own = &c->tensors[ROLE_HEAD];
@@ -1099,7 +1106,7 @@ static int tell_handed(struct captured *c, struct error *err)
     return 0;
 }
 
-// Whether the head changes the base's buffers elsewhere than the base does.
+// Whether the head changes the base's buffers in places where the base does not.
 static int find_outside(struct captured *c, struct series_state *state, struct error *err)
 {
     const struct tensors *tensors = &c->tensors[ROLE_BASE];
@@ -1117,7 +1124,7 @@ static int find_outside(struct captured *c, struct series_state *state, struct e
     return 0;
 }
 
-// What only the head has is restored, too, where it changes it.
+// What only the head has is also restored, if the head changes it.
 static int find_private(struct captured *c, struct error *err)
 {
     for (size_t i = 0; i < c->count && !c->apart; i++) {
@@ -1133,8 +1140,8 @@ static int find_private(struct captured *c, struct error *err)
     return 0;
 }
 
-// How far the head's tensor begins as an input of the base does: 0, not; 1, where it changes it; 2.
-// What is nothing but zeros says nothing.
+// How the head's tensor begins compared with an input of the base: 0, differently; 1, alike, and
+// the head changes it; 2, alike. A tensor of zeros tells nothing.
 static int begins_alike(const struct captured *c, const struct tensor *base, bool *zeros)
 {
     static const unsigned char none[BEGIN];
@@ -1155,7 +1162,8 @@ static int begins_alike(const struct captured *c, const struct tensor *base, boo
     return alike;
 }
 
-// Inputs that the head's program filled otherwise; or 1: it writes one that the base only reads.
+// Counts inputs that the head's program filled differently. 1: the head writes one that the base
+// only reads.
 static int find_inputs(size_t *differ, size_t *count, struct captured *c,
                        struct series_state *state)
 {
@@ -1177,8 +1185,8 @@ static int find_inputs(size_t *differ, size_t *count, struct captured *c,
     return 0;
 }
 
-// Where the head has the base's result: the first of its own that is not another's and holds it.
-// With none, the first that is large enough.
+// Finds where the head has the base's result: its first tensor that contains it and is not taken.
+// If there is none, the first that is large enough.
 static int find_own(struct captured *c, struct wanted *wanted, bool *taken, struct error *err)
 {
     const struct tensors *own = &c->tensors[ROLE_HEAD];
@@ -1236,8 +1244,8 @@ static int find_owns(struct captured *c, struct series_state *state, struct erro
     return status;
 }
 
-// A head whose buffers do not correspond runs on those of its own program, which must have filled
-// them as the base's did. Results may lie anywhere.
+// Runs a head whose buffers do not correspond on the buffers of its own program, which must have
+// filled them as the base's program did. Results may lie anywhere.
 static int hold_apart(struct captured *c, struct series_state *state, struct error *err)
 {
     size_t differ, count;
@@ -1278,7 +1286,7 @@ static int hold_head(struct captured *c, struct series_state *state, struct erro
     if ((stop = keep_own(c, state, err)) ||
         c->count == arm_record(&c->arms[ROLE_BASE])->content_count || !c->repeats)
         return stop;
-    // It may have a workspace of its own in which a second launch finds something else.
+    // It may have a workspace of its own, in which a second launch finds something else.
     const double error = c->error;
     if (restore_one(c, ROLE_HEAD, err) || (stop = launch(c, ROLE_HEAD, state, err)) ||
         (stop = launch(c, ROLE_HEAD, state, err)))
@@ -1317,8 +1325,8 @@ static int bind(struct captured *c, struct series_state *state, struct error *er
     return 0;
 }
 
-// Whether neither the policy nor the program names a problem, nor a TMA descriptor a type: FP32 is
-// what such results are read as.
+// Whether neither the policy nor the program names a problem, and no TMA descriptor a type: then
+// results are read as FP32.
 static bool is_untold(const struct problem *problem)
 {
     return problem->number_count == 1 && strcmp(problem->numbers[0].name, "capture") == 0 &&
@@ -1346,7 +1354,7 @@ static int open_as(struct captured **out, struct arm arms[2], bool apart,
     struct error why;
     if (take_contents(c, &why))
         return series_refuse(state, c->says, MEASURED_UNBUILDABLE, "%.500s", why.text);
-    // A set, what is written back, what the base and the head leave, and what was before a launch.
+    // A set, what is restored, what base and head leave, and what was there before a launch.
     const double wanted = (c->apart ? 5 : 4) * (double)set_bytes(c);
     const double room = (double)c->ops->free_bytes(c->device);
     if (wanted > room)
@@ -1361,7 +1369,7 @@ static int open_as(struct captured **out, struct arm arms[2], bool apart,
     return c->says == ROLE_BASE ? hold_head(c, state, err) : 0;
 }
 
-// Whether launches of both are given the same places one after the other.
+// Whether launches of both are given the same places in the same order.
 static bool same_order(const struct record *a, const struct record *b)
 {
     bool same = a->launch_count == b->launch_count;

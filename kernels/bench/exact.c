@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Three kinds of references behind one. A library's own is computed where the library is; what it
-// says is copied to memory that no library can reach.
+// Three kinds of references behind one interface. A library computes its own reference in the
+// process where it is loaded; the result is copied to memory that no library can access.
 #include "kernels/bench/series_parts.h"
 
 #include "kernels/bench/series.h"
@@ -16,13 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// What a library says of known inputs takes the host seconds, and series of one problem ask it for
-// the same: it is kept, in this process and for others. What was asked for last comes first.
+// A host library takes seconds to compute a reference for known inputs, and series of one problem
+// need the same one. So it is kept in this process, and for others. The most recently used one
+// comes first.
 struct stated {
-    char *of; // its library, kernel, problem and seed; NULL: nobody else's
+    char *of; // its library, kernel, problem and seed; NULL: only one series has it
     uint64_t count;
     double *values;
-    double largest; // as a magnitude
+    double largest; // the largest magnitude
     uint32_t users;
     struct stated *next;
 };
@@ -32,8 +33,8 @@ enum { STATED_KEPT = 12 };
 
 struct exact {
     struct exact_source source;
-    struct shared_reference *shared; // of a plain problem's known inputs
-    struct reference *plain;         // of others
+    struct shared_reference *shared; // for a plain problem's known inputs
+    struct reference *plain;         // for other inputs
     struct form_reference *form;
     struct stated *stated;
 };
@@ -45,7 +46,7 @@ static void free_stated(struct stated *s)
     free(s);
 }
 
-// The latest that nobody has stay.
+// Frees unused ones, except the latest.
 static void drop_stated(void)
 {
     uint32_t kept = 0;
@@ -60,11 +61,11 @@ static void drop_stated(void)
     }
 }
 
-// ---- between processes ----
+// ---- sharing between processes ----
 //
-// A file for each, which begins with what it is of.
+// There is a file for each reference; it begins with what it belongs to.
 
-enum { SHARED_MOST = 256 << 20 }; // bytes of one
+enum { SHARED_MOST = 256 << 20 }; // bytes of one file
 
 static char *shared_path(const char *of)
 {
@@ -74,7 +75,7 @@ static char *shared_path(const char *of)
                : NULL;
 }
 
-// A file is whole or is not taken.
+// Reads a file, which is used only if it is complete.
 static bool read_shared(struct stated *s, const char *path)
 {
     const size_t length = strlen(s->of);
@@ -89,7 +90,7 @@ static bool read_shared(struct stated *s, const char *path)
     return taken;
 }
 
-// A reference that a process of its own says meanwhile, until somebody waits for it.
+// A reference that another process is computing, until somebody waits for it.
 struct ahead {
     char *path;
     pid_t process;
@@ -112,8 +113,8 @@ static void wait_ahead(const char *path)
     }
 }
 
-// A process that reads the file meanwhile finds none, or all of it. A reference that cannot be kept
-// is computed again.
+// Writes a file so that another process finds it complete or not at all. A reference that cannot be
+// kept is computed again.
 static void write_shared(const struct stated *s, const char *path)
 {
     char *own = xprintf("%s.%d", path, (int)getpid());
@@ -158,14 +159,14 @@ static int find_stated(struct stated *s, struct arm *arm, struct buffers *b, uin
     return status;
 }
 
-// NULL without a seed.
+// The text that identifies a reference; NULL without a seed.
 static char *stated_of(const struct exact_source *source, const uint64_t *seed)
 {
     return seed ? xprintf("%s%llu\n", source->of, (unsigned long long)*seed) : NULL;
 }
 
-// Of a library in this process: it may take seconds, and a series asks for three. What cannot be
-// begun is said when it is asked for.
+// Begins to compute the reference of a library in this process, because it may take seconds and a
+// series needs three. A failure is reported when the reference is needed.
 static int begin_stated(const struct exact_source *source, struct buffers *b, uint32_t set,
                         const uint64_t *seed, struct error *err)
 {
@@ -195,7 +196,7 @@ static int begin_stated(const struct exact_source *source, struct buffers *b, ui
     return status;
 }
 
-// seed: NULL: of inputs that are nobody else's.
+// Computes a reference; `seed` NULL: only one series has these inputs.
 static int open_stated(struct exact *e, struct buffers *b, uint32_t set, const uint64_t *seed,
                        struct error *err)
 {
@@ -278,7 +279,7 @@ static void compare_stated(struct comparison *out, const struct exact *e, const 
     for (uint64_t i = 0; i < b->parts.output.count; i++) {
         const double got = inputs_load((int)b->parts.output.type, c, i),
                      wanted = e->stated->values[i];
-        // What is exact has no scale: there, equal is no error and anything else is infinite.
+        // An exact result has no scale: equal means no error, and anything else an infinite one.
         const double scale = got == wanted ? 1 : s->absolute + s->relative * fabs(wanted);
         check_value(out, got, wanted, scale, tolerance, -1, (int64_t)i);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads one record many times. A gap is an instance that is loaded, keeps the place of its code
-// while the others are loaded behind it, and is let go before anything is timed. A gap costs as
-// much as an instance, so those that are added have few: they lie between others already.
+// Loads one record many times. A gap is an instance that keeps the place of its code while others
+// are loaded after it, and is freed before anything is timed. A gap costs as much as an instance,
+// so instances that are added later have few gaps; they lie between others anyway.
 #include "kernels/bench/arm.h"
 
 #include "kernels/device/noise.h"
@@ -79,7 +79,7 @@ static int leave_gaps(struct gaps *gaps, const struct instances *side, uint64_t 
     return 0;
 }
 
-// The one that was there stays until the new one is loaded, so that it does not get its place.
+// The old instance stays until the new one is loaded, so that the new one does not get its place.
 static int load_anew(struct instances *side, uint32_t at, struct error *err)
 {
     struct replay *fresh;
@@ -107,7 +107,8 @@ static int load_all(struct gaps *gaps, struct instances *const *sides, uint32_t 
     return 0;
 }
 
-// Once each: what a driver puts off until the first launch must not wait for a sample.
+// Runs each instance once, because a driver postpones work until the first launch, and that must
+// not fall into a sample.
 static int run_all(struct instances *side, uint32_t from, struct error *err)
 {
     for (uint32_t i = from; i < side->count; i++) {

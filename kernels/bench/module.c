@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was loaded stays until the process ends. CUDA's runtime knows a kernel by its address, and
-// what it keeps of one outlives the library: a kernel of a library that later came to lie at the
-// same place was waited for without end (CUDA 13.0, __cudaGetKernel at its first launch, after a
-// library was opened for problems that its kernel does not do). Private copies are used again, so
-// that there are no more of them than were ever open at once.
+// A loaded library stays loaded until the process ends. CUDA's runtime identifies a kernel by its
+// address and keeps data of it after the library is gone. When the kernel of a later library lay at
+// the same address, its first launch never returned (CUDA 13.0, __cudaGetKernel, after a library
+// was opened for problems that its kernel does not support). Private copies are reused, so there
+// are never more than were open at the same time.
 #include "kernels/bench/module.h"
 
 #include <dlfcn.h>
@@ -19,7 +19,7 @@
 
 enum { KERNELS_MAX = 4096, NAME_MAX_LENGTH = 200 };
 
-// The file's bytes in a memory file, which dlopen takes for another file.
+// Copies the file's bytes into a memory file, which dlopen() takes for another file.
 static int private_copy(int *out, const char *path, struct error *err)
 {
     char chunk[65536];
@@ -62,7 +62,7 @@ static struct plumb_form_kernel form_kernel(const struct module *module, uint32_
 {
     struct plumb_form_kernel kernel = {0};
     const struct plumb_library *library = module->library;
-    // Bytes behind the kernels of a library of version 1 are its own.
+    // Bytes after the kernels of a version 1 library are its own.
     const size_t most =
         library->abi_version == PLUMB_ABI_FORMS ? sizeof(kernel) : sizeof(kernel.kernel);
     memcpy(&kernel, (const char *)library->kernels + (size_t)index * library->kernel_size,
@@ -102,10 +102,10 @@ static int validate(const struct module *module, const char *path, struct error 
     return 0;
 }
 
-// A private copy, in use or waiting for the next who wants one of this file.
+// A private copy: in use, or waiting for the next use of this file.
 struct copy {
     struct stat file;
-    int memory; // dlopen knows it by this number, which therefore stays taken
+    int memory; // dlopen() knows the copy by this number, which therefore stays taken
     bool used;
 };
 static struct copy *copies;
@@ -144,7 +144,7 @@ int module_load(struct module *out, const char *path, bool copy, struct error *e
     size_t at = 0;
     if (copy && take_copy(&at, path, err))
         return -1;
-    // Without a slash dlopen would search the system's folders.
+    // Without a slash dlopen() would search the system's folders.
     if (copy) {
         module.copy = (ptrdiff_t)at;
         snprintf(name, sizeof(name), "/proc/self/fd/%d", copies[at].memory);

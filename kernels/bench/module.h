@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel library, loaded: dlopen, the ABI's checks, and its kernels by name.
+// Loads a kernel library: dlopen, the ABI's checks, and finding its kernels by name.
 #ifndef PLUMB_MODULE_H
 #define PLUMB_MODULE_H
 
@@ -11,28 +11,29 @@
 struct module {
     void *handle;
     const struct plumb_library *library;
-    ptrdiff_t copy; // which private copy it is, -1 if none
+    ptrdiff_t copy; // number of the private copy, -1 if it is none
 };
 #define MODULE_NONE ((struct module){.copy = -1})
 
-// copy: load a private copy of the file, so that one file can be loaded twice in one process (an
-// A/A pair would otherwise share the code). The caller releases. Not for threads.
+// Loads a library. `copy`: loads a private copy of the file, so that one file can be loaded twice
+// in one process (otherwise an A/A pair would share the code). The caller releases. Not
+// thread-safe.
 int module_load(struct module *out, const char *path, bool copy, struct error *err);
-// The library stays loaded, for reasons told in module.c. MODULE_NONE does nothing.
+// Releases a library, which stays loaded, for reasons given in module.c. MODULE_NONE is ignored.
 void module_release(struct module *module);
 
-// True when the files hold the same bytes. Unreadable files are not the same.
+// Whether two files hold the same bytes; false for files that cannot be read.
 bool module_same_file(const char *a, const char *b);
 
 uint32_t module_count(const struct module *module);
-// Kernel `index`, with what version 1 says of it; fields that an older library does not declare
-// are zero.
+// Returns kernel `index` as version 1 describes it; fields that an older library does not have are
+// zero.
 struct plumb_kernel module_kernel(const struct module *module, uint32_t index);
-// With what version 2 says besides, zero of a library of version 1. False if there is no kernel of
-// that name.
+// Finds a kernel with the fields of version 2, which are zero for a library of version 1. False if
+// there is no kernel of that name.
 bool module_find(struct plumb_form_kernel *out, const struct module *module, const char *name);
 
-// The ABI's traits in the vocabulary's words; types out of range become FP32, numbers below -1
+// Converts the ABI's traits to plumb's; types out of range become FP32, numbers below -1 become
 // zero.
 struct traits module_traits(const struct plumb_kernel *kernel);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// As text on the wire.
+// The processors as text on the wire.
 #include "kernels/bench/bench.h"
 
 #include <ctype.h>

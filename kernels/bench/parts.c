@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts the parts of a problem's memory.
+// Computes the sizes of the parts of a problem's memory.
 #include "kernels/bench/parts.h"
 
 #include "kernels/device/check.h"
@@ -10,7 +10,7 @@
 
 static const int64_t part_bytes_max = (int64_t)1 << 40;
 
-// Two elements of e2m1 in a byte.
+// A byte has two elements of e2m1.
 static size_t bytes_of(enum dtype type, uint64_t count)
 {
     return (size_t)ceil((double)count * dtype_bytes(type));
@@ -93,7 +93,7 @@ void parts_of(struct parts *out, const struct problem *p)
     add_form(&parts, p);
     parts.output =
         part_of(PART_OUTPUT, p->out, form.rows * form.ldc, INPUTS_PLAIN, (float)check_scale(p));
-    if (parts.restored) // beta C is as large as what alpha and the product make
+    if (parts.restored) // beta C is as large as alpha times the product
         parts.output.scale = (float)(check_scale(p) / sqrt(2 + epilogue_has_bias(p->epilogue)) /
                                      fabs((double)p->beta));
     find_large(&parts);

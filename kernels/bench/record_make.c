@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records of a library's kernel. Where there is a device, that records what launch() queues. Where
-// there is none, launch() is called with what stands in for the CUDA runtime before it, for buffers
-// at made-up addresses, and what it asked for are the record's launches: nothing is mapped at those
-// addresses and nothing runs. A prepare() may want a GPU, so a kernel that has one is not recorded
-// so.
+// Records kernels of libraries. If there is a device, it records what launch() queues. Without one,
+// launch() is called with a substitute for the CUDA runtime and with buffers at made-up addresses;
+// what it asks the substitute for becomes the record's launches. Nothing is mapped at those
+// addresses and nothing runs. A prepare() may need a GPU, so a kernel that has one is not recorded
+// in this way.
 #include "kernels/bench/bench.h"
 
 #include "kernels/bench/arm.h"
@@ -17,7 +17,7 @@
 #include <link.h>
 #include <string.h>
 
-// ---- a library whose launches are seen ----
+// ---- libraries whose launches can be observed ----
 
 static bool is_of_cuda(const char *name)
 {
@@ -25,8 +25,7 @@ static bool is_of_cuda(const char *name)
            strncmp(name, "nv", 2) == 0;
 }
 
-// The dynamic symbols of a loaded library. Those that it takes from elsewhere come before those
-// that it defines.
+// The dynamic symbols of a loaded library. Those that it imports come before those that it defines.
 struct names {
     const ElfW(Sym) * symbols;
     const char *text;
@@ -46,13 +45,13 @@ static int names_of(struct names *out, void *library)
         else if (d->d_tag == DT_STRTAB)
             out->text = at;
         else if (d->d_tag == DT_GNU_HASH || (d->d_tag == DT_HASH && !out->count))
-            out->count = ((const uint32_t *)at)[1]; // the first that it has; or how many there are
+            out->count = ((const uint32_t *)at)[1]; // the first that it defines, or their number
     }
     return out->symbols && out->text && out->count ? 0 : -1;
 }
 
-// Refuses a library with a runtime of its own, and one that takes from CUDA what nothing stands in
-// for.
+// Refuses a library that contains the runtime, and one that imports a CUDA function without a
+// substitute.
 static int refuse_unseen(void *library, struct error *err)
 {
     struct names names;
@@ -106,7 +105,8 @@ static void take_launch(struct record_launch *out, const struct stand_in_launch 
     out->bytes = arena_copy(arena, from->bytes, from->size + 1);
 }
 
-// Clears the stack below. Parameters that a library leaves unset have what lay on the stack before.
+// Clears the stack below, because parameters that a library does not set have what lay on the stack
+// before.
 static void __attribute__((noinline)) clear_stack(void)
 {
     char room[256 << 10];
@@ -154,7 +154,7 @@ static int away_record(struct record *out, void *library, const struct record_re
     return record_captured(out, capture, away, places, arena, err);
 }
 
-// Without a device: what the library's launch() would queue.
+// Finds out without a device what the library's launch() would queue.
 static int make_away(struct record *record, const struct series_spec *spec,
                      struct record_request *request, const struct parts *parts, struct arena *arena,
                      struct error *err)

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-static struct shared_reference *all; // what was taken last comes first
+static struct shared_reference *all; // the most recently used one comes first
 
 enum { ROOM_PART = 4 };
 
@@ -21,7 +21,7 @@ static struct shared_reference *take_out(struct shared_reference **at)
     return r;
 }
 
-// Of those that nobody has, the latest stay while all of them have room in so many bytes.
+// Frees unused references, but keeps the latest as long as all together fit into this many bytes.
 static void drop_beyond(double room, const struct device_ops *ops)
 {
     double kept = 0;

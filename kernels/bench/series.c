@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One series on the stopwatch, from opening to closing: checked, warmed up, sampled, checked again.
-// The line protocol around it is bench.c.
+// One series on the stopwatch, from opening to closing: it is checked, warmed up, sampled, and
+// checked again. bench.c has the line protocol.
 #include "kernels/bench/series.h"
 
 #include "kernels/bench/series_parts.h"
@@ -16,12 +16,12 @@
 #include <string.h>
 #include <time.h>
 
-// ---- checks beside the timed launches: both sides on poisoned outputs, all of them held against
-// the reference, guards and gaps against what they were ----
+// ---- checks beside the timed launches: both sides on poisoned outputs, all outputs against the
+// reference, guards and gaps against their earlier content ----
 
 enum { CHECK_STREAM = 79, KNOWN_STREAM = 83 };
 
-// Holds every C against the reference and every guard against its pattern.
+// Compares every C with the reference and every guard with its pattern.
 static int inspect(struct timed_series *s, enum sample_role role, struct series_state *state,
                    struct error *err)
 {
@@ -38,7 +38,7 @@ static int inspect(struct timed_series *s, enum sample_role role, struct series_
     return stop;
 }
 
-// Launches on every set, inspects.
+// Launches on every set, and checks the results.
 static int launch_all(struct timed_series *s, enum sample_role role, struct buffers *buffers,
                       struct series_state *state, struct error *err)
 {
@@ -61,7 +61,7 @@ static int launch_all(struct timed_series *s, enum sample_role role, struct buff
     return inspect(s, role, state, err);
 }
 
-// Poisons before.
+// Poisons outputs, launches and checks.
 static int check_arm(struct timed_series *s, enum sample_role role, struct series_state *state,
                      struct error *err)
 {
@@ -86,17 +86,17 @@ static double now_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-// When the device was last at work, by this process: at all, and by launches of a stream or on warm
-// sets among themselves, and for whom. It remembers that (settle(), let_rest()).
+// When this process last used the device: at all; and for launches of a stream or on warm sets, and
+// for which series. Used by settle() and let_rest().
 static struct {
     double any_s, settled_s;
-    uint64_t settled_for; // a series' kin; 0: another regime's launches came last
+    uint64_t settled_for; // a series' kin; 0: launches of another regime came last
 } at_work;
 
-// A reference that is kept is found sooner.
+// A reference that was found faster than this had been kept.
 static const double kept_s = 1e-3;
 
-// Finds what the output must be, from the first set.
+// Finds the expected output, for the first set.
 static int series_find_reference(struct timed_series *s, const uint64_t *seed,
                                  struct series_state *state, struct error *err)
 {
@@ -108,7 +108,7 @@ static int series_find_reference(struct timed_series *s, const uint64_t *seed,
     const int failed = exact_open(&s->reference, &s->source, &s->buffers, 0, seed, &why);
     const double ended_s = now_s();
     s->reference_s += ended_s - begun_s;
-    if (ended_s - begun_s > kept_s) // else nobody has worked for it
+    if (ended_s - begun_s > kept_s) // otherwise it had been kept
         at_work.any_s = ended_s;
     if (!failed) {
         s->allowed = exact_allowed(s->reference, s->tolerance);
@@ -120,16 +120,16 @@ static int series_find_reference(struct timed_series *s, const uint64_t *seed,
     return -1;
 }
 
-// Of the inputs that a reference is of. A library says in seconds what they make: of the same in
-// all processes of a gate, where what was said is kept. A kernel reads numbers that are made of it,
-// so it is not the one that keys are drawn from.
+// The seed of the inputs to which a reference belongs. A library needs seconds to compute the
+// result, so all processes of a gate use the same seed, and the result is kept. A kernel can read
+// numbers made from this seed, so keys are drawn from another one.
 static uint64_t known_seed(const struct timed_series *s)
 {
     const uint64_t from = s->spec.problem.number_count ? s->spec.known : s->spec.seed;
     return secret_key(from, KNOWN_STREAM, 0) >> 1;
 }
 
-// The contents of the first, second ... check that is not on the reference's own.
+// The contents of the first, second ... check that does not use the reference's own contents.
 static uint64_t check_key(const struct timed_series *s, uint64_t at)
 {
     return secret_key(known_seed(s), CHECK_STREAM, at);
@@ -137,8 +137,8 @@ static uint64_t check_key(const struct timed_series *s, uint64_t at)
 
 enum { CHECKS = 2 }; // of a series: when it has grown, and when it is closed
 
-// Lets a library that brings its reference say what those checks will ask for, while it is asked
-// for the first one.
+// Lets a library with a reference of its own compute what the later checks will need, while it
+// computes the first one.
 static int begin_references(struct timed_series *s, struct error *err)
 {
     struct buffers *b = &s->buffers;
@@ -151,9 +151,9 @@ static int begin_references(struct timed_series *s, struct error *err)
     return buffers_known(b, b->seed, err);
 }
 
-// The numbers of the reference again, with other signs; of a form other numbers, and theirs. Where
-// a library says what they are, those of the first, second ... time are the same in all series of a
-// seed, and met once in each.
+// Fills in the reference's numbers with other signs, or for a form other numbers, and finds their
+// result. If a library computes it, the numbers of the first, second ... time are the same in all
+// series of a seed, and each is used once in a series.
 static int series_check_anew(struct timed_series *s, struct series_state *state, struct error *err)
 {
     const bool stated = s->spec.problem.number_count > 0;
@@ -170,11 +170,12 @@ static int series_check_anew(struct timed_series *s, struct series_state *state,
 
 enum { ORDER_STREAM = 77, SOIL_STREAM = 80, PLACES_STREAM, MORE_AFTER = 32 };
 
-// So many launches that are looked at find one that is wrong once in a hundred with 95 %.
+// With this many checked launches, an error in one launch of a hundred is found with 95 %.
 enum { ENOUGH = 299, MORE_PART = 7 };
 
-// Turns before the first that is told: of one launch a side, then as samples are. So many for each
-// kernel on each machine: what they find (series_turn.c) must not depend on how fast it is.
+// Turns before the first one that counts: first with one launch a side, then as in samples. The
+// number is the same for every kernel on every machine, because what they find (series_turn.c) must
+// not depend on speed.
 enum { FIRST_TURNS = 3, WARM_TURNS = 3 };
 
 static int load_arm(struct timed_series *s, enum sample_role role, bool copy,
@@ -190,7 +191,8 @@ static int load(struct timed_series *s, struct series_state *state, struct error
         return series_refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED, "%s", why);
     if (!s->spec.base)
         return load_arm(s, ROLE_HEAD, false, state, err);
-    // One file twice would be one library; so would a hard link. Both sides are copied alike.
+    // The same file (or a hard link to it) would be loaded only once. Both sides are copied in the
+    // same way.
     const bool copy = module_same_file(s->spec.base, s->spec.head);
     const enum sample_role first = s->spec.head_first ? ROLE_HEAD : ROLE_BASE;
     const enum sample_role second = s->spec.head_first ? ROLE_BASE : ROLE_HEAD;
@@ -198,7 +200,8 @@ static int load(struct timed_series *s, struct series_state *state, struct error
     return stop ? stop : load_arm(s, second, copy, state, err);
 }
 
-// Buffers that a library states must be those of the other side, whose kernel is launched on them.
+// Checks that the buffers that a library states are those of the other side, whose kernel is
+// launched on them.
 static int take_stated(struct parts *out, const struct timed_series *s, enum sample_role role,
                        struct series_state *state)
 {
@@ -212,7 +215,8 @@ static int take_stated(struct parts *out, const struct timed_series *s, enum sam
                : 0;
 }
 
-// A spec's texts are of the command that opens a series, which is gone when it is closed.
+// Copies the texts of a spec, which belong to the command that opens a series and do not outlive
+// it.
 static char *source_text(const struct series_spec *spec, enum sample_role says)
 {
     char problem[PROBLEM_TEXT];
@@ -266,11 +270,11 @@ static int prepare_arm(struct timed_series *s, enum sample_role role, const char
     return arm_prepare(&s->arms[role], role, pin, series_buffers(s, role), state, err);
 }
 
-// A kernel that chooses an algorithm would choose anew for each copy of one file; the second copy
-// is held to the first one's choice, so that identical libraries run identical code.
+// A kernel that chooses an algorithm would choose anew for each copy of one file. The second copy
+// repeats the first one's choice, so that identical libraries run identical code.
 static int prepare(struct timed_series *s, struct series_state *state, struct error *err)
 {
-    // Records are loaded here, so here is where the order of loading shows.
+    // Records are loaded here, so the order of loading matters here.
     if (s->spec.head_first && s->arms[ROLE_HEAD].record) {
         int stop = prepare_arm(s, ROLE_HEAD, s->spec.pins[ROLE_HEAD], state, err);
         return stop ? stop : prepare_arm(s, ROLE_BASE, s->spec.pins[ROLE_BASE], state, err);
@@ -285,8 +289,8 @@ static int prepare(struct timed_series *s, struct series_state *state, struct er
     return prepare_arm(s, ROLE_HEAD, pin, state, err);
 }
 
-// A turn as a pair has it, but for the order: the head comes second. *least_ns becomes the time of
-// its faster side where that is less.
+// Takes a turn like that of a pair, but the head always comes second. *least_ns is lowered to the
+// time of the faster side.
 static int take_untold(double *least_ns, struct timed_series *s, uint32_t launches,
                        struct error *err)
 {
@@ -358,10 +362,10 @@ static int refuse_regime(const struct timed_series *s, struct series_state *stat
                                s->ops->kind);
 }
 
-// So many timed launches, and before them half as many.
+// At most this many timed launches, with half as many before them.
 enum { RUNUP_MOST = 4, HEATS_MOST = 96, HEAT_SETS = 2 };
-// A round writes the operands and launches. Until its own time is known it is taken to last so many
-// times as long as a launch in a stream.
+// A round writes the operands and launches. Until its own time is known, it is taken to last this
+// many times as long as a launch in a stream.
 enum { ROUNDS = 8 };
 
 static uint32_t wanted_launches(const struct timed_series *s, double least_ns)
@@ -394,22 +398,24 @@ static uint32_t wanted_runup(const struct timed_series *s)
     return half < least ? least : half < RUNUP_MOST ? half : RUNUP_MOST;
 }
 
-// What the run-up takes heats as well: one launch of a kernel of 1 ms is all. A flush that writes
-// takes about as long as 256 MB take.
+// How many launches heat. The run-up heats, too: for a kernel of 1 ms a single launch is enough. A
+// flush that writes takes about as long as 256 MB need.
 static uint32_t wanted_heats(const struct timed_series *s, double least_ns)
 {
     const bool flushed = s->manner.flush == FLUSH_WRITE;
     const double flush_ns = 110e3;
     const double heat_ns = fmax((flushed ? ROUNDS : 1) * s->ops->heat_ns - s->runup * least_ns, 0);
-    // A captured launch that changes what it reads has nowhere else to run.
+    // A captured launch that changes what it reads can only run on its own set.
     if (!s->manner.heated || (s->captured && !captured_repeats(s->captured)))
         return 0;
-    // Fewer than three are one round each time, and could be told from those that are looked at.
+    // Fewer than three would be one round each time, and a kernel could tell them from launches
+    // that are checked.
     const double heats = ceil(heat_ns / (least_ns + (flushed ? flush_ns : 0)));
     return heats > 0 ? (uint32_t)fmin(fmax(heats, 3), HEATS_MOST) : 0;
 }
 
-// Both sides alike, or a difference between them would be that of how they are queued.
+// Both sides are queued in the same way, because otherwise a difference could come from the way of
+// queuing.
 static int choose_graphs(struct timed_series *s, struct error *err)
 {
     s->graphs = s->manner.runup && s->ops->graphs;
@@ -435,7 +441,8 @@ static int choose_launches(struct timed_series *s, struct error *err)
     return choose_graphs(s, err);
 }
 
-// Where memory has fewer sets than launches, those of a regime become fewer: each has its own.
+// If memory has room for fewer sets than launches, a regime's launches become fewer, because each
+// has its own set.
 static void fit_launches(struct timed_series *s, uint32_t sets)
 {
     if (s->runup + s->launches <= sets)
@@ -454,7 +461,7 @@ static int warm_up(struct timed_series *s, struct error *err)
     return 0;
 }
 
-// Until what ran before has no say in the clock any more.
+// Waits until earlier work no longer affects the clock.
 static void let_rest(const struct timed_series *s)
 {
     const double rested_ns = 1e9 * (now_s() - at_work.any_s);
@@ -463,8 +470,8 @@ static void let_rest(const struct timed_series *s)
         nanosleep(&(struct timespec){.tv_nsec = (long)left_ns}, NULL);
 }
 
-// To close a series and open another takes 50 to 110 ms, and in a gate of many that goes on between
-// their blocks: it may not cost each of them as much again.
+// Closing a series and opening another takes 50 to 110 ms, and in a gate with many series that
+// happens between their blocks. Settling must not cost each of them as much again.
 static const double idle_s = 0.15;
 
 static bool settles(const struct timed_series *s)
@@ -472,9 +479,9 @@ static bool settles(const struct timed_series *s)
     return s->manner.heated && s->manner.flush != FLUSH_WRITE;
 }
 
-// A device that was idle runs faster at first, by its limit of power, and behind another kernel it
-// has the clock that this one left: turns as those that follow bring it to where these keep it.
-// More turns are looked at than a fast device needs, and none less.
+// Settles the device. One that was idle runs faster at first because of its power limit, and after
+// another kernel it has that kernel's clock. Turns like the later ones bring it to the clock that
+// those will have. More turns are checked than a fast device needs, and never fewer.
 static int settle(struct timed_series *s, struct error *err)
 {
     const double begun_s = now_s(), for_s = 1e-9 * s->ops->settle_ns;
@@ -497,7 +504,7 @@ static void note_work(const struct timed_series *s)
     at_work.settled_for = settles(s) ? s->kin : 0;
 }
 
-// 1, and the state says so, when a timed launch was wrong.
+// Returns 1, and the state says so, if a timed launch was wrong.
 static int tell(const struct timed_series *s, struct series_state *state)
 {
     if (s->found.state == MEASURED_OK)
@@ -506,7 +513,8 @@ static int tell(const struct timed_series *s, struct series_state *state)
     return 1;
 }
 
-// What decides early needs no more than the first, and of batches places leave less than pairs do.
+// A series that is decided early needs only the first instances; in batches, places differ less
+// than pairs do.
 static uint32_t wanted_instances(const struct timed_series *s)
 {
     const uint32_t all = s->launches == 1 ? INSTANCES_LATER : INSTANCES;
@@ -528,14 +536,14 @@ static int draw_places(struct timed_series *s, struct error *err)
 
 static int open_buffers(struct buffers *out, const struct timed_series *s, struct error *err)
 {
-    // The problem that prepare() and launch() get says the regime, for a kernel that tries its ways
+    // The problem for prepare() and launch() names the regime, for a kernel that tries its variants
     // in it.
     const struct problem problem = problem_in(&s->spec.problem, s->spec.regime);
     return buffers_open(out, s->ops, s->device, &problem, &s->parts, known_seed(s),
                         workspace_bytes(s), err);
 }
 
-// A captured series: both sides are records with contents of their own.
+// Opens a captured series: both sides are records with contents of their own.
 static int open_captured(struct timed_series *s, struct series_state *state, struct error *err)
 {
     if (s->spec.base && !captured_is(&s->arms[ROLE_BASE]))
@@ -572,7 +580,7 @@ static int open_captured(struct timed_series *s, struct series_state *state, str
     return tell(s, state);
 }
 
-// Each step returns 0, 1 (the state says why not) or -1 (error).
+// Opens a series step by step. Each step returns 0, 1 (the state says why not) or -1 (error).
 static int open_steps(struct timed_series *s, struct series_state *state, struct error *err)
 {
     int stop = refuse_regime(s, state);
@@ -622,13 +630,13 @@ double series_need_bytes(const struct series_spec *spec, const struct device_ops
 {
     struct parts parts;
     if (spec->problem.number_count || parts_refuse(&spec->problem))
-        return 0; // its library says it later, or it is refused
+        return 0; // its library states it later, or it is refused
     parts_of(&parts, &spec->problem);
     return (spec->apart ? 2 : 1) * buffers_need_bytes(&parts, ops, device) +
            (double)parts.output.count * sizeof(double);
 }
 
-// The memory that a side takes at most beside its operands; 0: not known.
+// The most memory that a side takes beside its operands; 0: not known.
 static double arm_memory_bytes(const struct arm *arm, const struct plumb_form *form)
 {
     const double own = arm->process ? arm_process_memory_bytes(arm->process) : 0;
@@ -641,13 +649,13 @@ static void report(struct series_state *state, const struct timed_series *s)
     double error = s->error, tolerance = s->tolerance;
     if (s->captured)
         captured_errors(&error, &tolerance, s->captured);
-    state->error = isfinite(error) ? error : 1e300; // the wire carries no infinity
+    state->error = isfinite(error) ? error : 1e300; // the wire cannot carry infinity
     state->tolerance = tolerance;
     state->launches = s->launches;
     state->reference_s = s->reference_s;
     state->on_end = s->ops->settle_ns > 0 && s->spec.regime != REGIME_COLD;
     const struct plumb_form form = check_abi_form(&s->spec.problem);
-    // One that was refused is asked for nothing.
+    // A side that was refused is not asked.
     for (int role = ROLE_BASE; state->state == MEASURED_OK && role <= ROLE_HEAD; role++)
         state->memory_bytes[role] = arm_memory_bytes(&s->arms[role], &form);
     state->baton_ns = arm_baton_ns(&s->arms[ROLE_HEAD]);
@@ -715,8 +723,8 @@ int series_settle(struct timed_series *s, struct error *err)
     return s->ops->sync(s->device, err);
 }
 
-// The samples of one pair, or of a head alone (`first` is ROLE_HEAD then). What was disturbed is
-// taken again, unless it was not by accident.
+// Takes the samples of one pair, or of a head alone (`first` is ROLE_HEAD then). A disturbed turn
+// is repeated, unless the disturbance was no accident.
 static int take_turn(struct sample *out, struct timed_series *s, enum sample_role first, bool alone,
                      struct error *err)
 {
@@ -741,7 +749,7 @@ static void send_turn(const struct sample *samples, size_t count, uint32_t pair,
     }
 }
 
-// Begins a block with new contents, so that what an earlier launch has left is of no use.
+// Begins a block with new contents, so that nothing that an earlier launch left is of use.
 static int begin_block(struct timed_series *s, struct error *err)
 {
     const uint64_t key = secret_key(s->spec.seed, SOIL_STREAM, s->turns);
@@ -771,7 +779,8 @@ int series_pairs(struct timed_series *s, uint32_t count, uint16_t block, sample_
     return 0;
 }
 
-// Fewer samples than this are a look at whether it works; nobody asks what time they say.
+// With fewer samples than this, only the function of the kernel is checked and its time is not
+// used.
 enum { TIMED_LEAST = 8 };
 
 int series_solo(struct timed_series *s, uint32_t count, uint16_t block, sample_sink *sink,
@@ -794,7 +803,8 @@ int series_solo(struct timed_series *s, uint32_t count, uint16_t block, sample_s
     return 0;
 }
 
-// Where a few launches more are enough to look at, they are made, as those that are timed.
+// If a few more launches complete the number of checked ones, they are made, in the same way as
+// timed ones.
 static int look_at_more(struct timed_series *s, struct error *err)
 {
     const uint32_t missing = s->looked_at < ENOUGH ? ENOUGH - s->looked_at : 0;

@@ -2,10 +2,10 @@
 //
 // One open series: a kernel of one or two libraries on one problem, with its buffers.
 //
-// Everything a launch touches is shared by base and head: inputs, output, workspace (unless `apart`
-// is asked for, by hand: nothing that judges does). Buffers come in sets; launches of a batch walk
-// over them, so that each launch finds its data cold. Around every matrix lie guard bytes that must
-// never change.
+// Base and head share everything that a launch touches: inputs, output, workspace (except with
+// `apart`, which people may ask for, and nothing that judges does). Buffers come in sets. The
+// launches of a batch use the sets in turn, so that each launch finds its data cold. Guard bytes
+// around every matrix must never change.
 #ifndef PLUMB_SERIES_H
 #define PLUMB_SERIES_H
 
@@ -13,40 +13,43 @@
 
 struct series_spec {
     const char *kernel;
-    const char *base_kernel; // the base's, where it has another name; NULL: the same
+    const char *base_kernel; // the base's kernel, if it has another name; NULL: the same name
     struct problem problem;
     const char *head, *base; // paths; base may be NULL
-    uint64_t seed;           // of inputs and of the order inside pairs
-    uint64_t known;          // of the inputs whose product a library says: one for all processes
-    const char *pins[2];     // by role: a note of an earlier prepare() to reproduce, or NULL
+    uint64_t seed;           // for inputs and for the order inside pairs
+    uint64_t known;          // seed of the inputs whose product a library computes; the same in all
+                             // processes
+    const char *pins[2];     // by role: the note of an earlier prepare() that should be reproduced,
+                             // or NULL
     bool head_first;         // order of loading
     enum regime regime;
     enum flush flush;
-    uint32_t launches;  // timed per sample; 0: as the regime says
-    uint32_t runup;     // and before them, by hand; 0: as the regime says
-    bool warm;          // every launch of a batch on one set
-    bool inside;        // host libraries in this process: to see what their own ones cost
-    uint32_t instances; // of each record (arm.h): by hand; 0: as a gate has them
-    unsigned variant;   // enum variant: by hand
-    bool apart;         // base on device memory of its own: to see what sharing all of it is worth
+    uint32_t launches;  // timed per sample; 0: as the regime requires
+    uint32_t runup;     // untimed launches before them, if a person asks for them; 0: as the regime
+                        // requires
+    bool warm;          // every launch of a batch uses one set
+    bool inside;        // host libraries run in this process, to see what separate processes cost
+    uint32_t instances; // of each record (arm.h), if a person asks; 0: as in a gate
+    unsigned variant;   // enum variant, which only people set
+    bool apart;         // the base has device memory of its own, to see what sharing is worth
 };
 
 struct series_state {
     enum measurement_state state;
-    enum sample_role role; // whose state it is
+    enum sample_role role; // the side that has this state
     enum regime regime;
     double error, tolerance;
     uint32_t launches;
-    double reference_s;     // that references took since it was opened
+    double reference_s;     // seconds that references took since it was opened
     bool on_end;            // blocks of other series between its own would cost it time
-    double memory_bytes[2]; // that each side took at most beside the operands; by enum sample_role
-    double baton_ns;        // what an empty turn of a library's own process takes; 0: it has none
+    double memory_bytes[2]; // the most memory of each side beside the operands; by enum sample_role
+    double baton_ns;        // the time of an empty turn of a library's own process; 0: it has none
     char note[512];         // the kernel's note, or why it is not ok
-    char base_note[512];    // the base's, where there is one
+    char base_note[512];    // the base's note, if there is a base
 };
 
-// Device memory that a series takes at most, but for its workspace: the buffer sets of a batch, and
-// a reference of the output in double precision.
+// The most device memory that a series takes, without its workspace: the buffer sets of a batch,
+// and a reference of the output in double precision.
 double series_need_bytes(const struct series_spec *spec, const struct device_ops *ops,
                          struct device_base *device);
 
@@ -55,43 +58,47 @@ typedef void sample_sink(void *state, const struct sample *sample);
 
 enum regime series_regime(const struct timed_series *series);
 
-// Loads, fills, prepares, checks, warms up. Returns 0 with *out NULL when `state` says why the
-// series cannot be timed; -1 when the device or the memory failed. The caller frees.
+// Opens a series: loads, fills, prepares, checks, warms up. Returns 0 with *out NULL when `state`
+// says why the series cannot be timed; -1 when the device or the memory failed. The caller frees.
 int series_open(struct timed_series **out, struct series_state *state, const struct device_ops *ops,
                 struct device_base *device, const struct series_spec *spec, struct error *err);
 
 bool series_has_base(const struct timed_series *series);
 
-// Runs what the series launches once, untimed. To be called when others were opened or closed since
-// its last sample: what a driver puts off until the next launch (it unloads modules so) must not
-// wait for a sample, which holds the device until all is queued.
+// Runs everything that the series launches once, untimed. Call it if other series were opened or
+// closed since its last sample. A driver may postpone work until the next launch (it unloads
+// modules in this way), and that must not fall into a sample, which holds the device until
+// everything is queued.
 int series_settle(struct timed_series *series, struct error *err);
 
-// Times `count` pairs (base and head, in random order), or `count` samples of the head alone where
-// there is no base, and hands each sample to `sink`.
+// Times `count` pairs (base and head, in random order), or without a base `count` samples of the
+// head, and gives each sample to `sink`.
 int series_pairs(struct timed_series *series, uint32_t count, uint16_t block, sample_sink *sink,
                  void *state, struct error *err);
 
 int series_solo(struct timed_series *series, uint32_t count, uint16_t block, sample_sink *sink,
                 void *state, struct error *err);
 
-// Checks what the last timed launch left, then both libraries once more on poisoned outputs.
+// Checks the output of the last timed launch, and then both libraries once more on poisoned
+// outputs.
 int series_close(struct series_state *state, struct timed_series *series, struct error *err);
 
-void series_free(struct timed_series *series); // NULL does nothing
+void series_free(struct timed_series *series); // NULL is allowed
 
-// Whether the launches of a stream are queued one by one, though the device has graphs.
+// Whether the launches of a stream are queued one by one although the device has graphs.
 bool series_is_singly(const struct timed_series *series);
 
-// The time that the device waited for us between flush and launch of the last sample, ns.
+// How long, in ns, the device waited for bench between flush and launch of the last sample.
 double series_waited_ns(const struct timed_series *series);
 
 // ==== references that series share ====
 //
-// References that series share: of one problem and seed the exact result is computed once, and kept
-// while a series has it and for some time after. Of a large problem it costs a GPU more than all
-// else that opening a series does (14 of 19 ms, baselines/recorded/h200/history), and series that
-// are timed one after the other have the same few problems again and again.
+// The exact result for a problem and a seed is computed once. It is kept while a series uses it and
+// for
+// some time after. For a large problem a GPU takes longer for it than for everything else in
+// opening
+// a series (14 of 19 ms, baselines/recorded/h200/history), and series that are timed one after the
+// other have the same few problems.
 
 struct shared_reference {
     struct reference *exact;
@@ -103,13 +110,15 @@ struct shared_reference {
     struct shared_reference *next;
 };
 
-// The inputs in args are those of `seed`, without other signs. Whoever takes one gives it back.
+// Takes a shared reference. The inputs in args are those of `seed`, without other signs. The caller
+// gives it back.
 int references_take(struct shared_reference **out, const struct device_ops *ops,
                     struct device_base *device, const struct problem *problem,
                     const struct plumb_args *args, uint64_t seed, struct error *err);
-// The latest ones that nobody has stay, up to a part of the memory that a series may take.
+// Gives a reference back. The latest unused ones are kept, up to a part of the memory that a series
+// may take.
 void references_give(struct shared_reference *reference, const struct device_ops *ops);
-// Frees those that nobody has.
+// Frees the unused ones.
 void references_drop(const struct device_ops *ops);
 
 #endif

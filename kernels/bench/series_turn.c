@@ -54,7 +54,7 @@
 
 enum { TURN_STREAM = 78, DISGUISE = 41, DIGEST, SET, PLACE, HEAT, HEATS };
 enum { KNOWN_EVERY = 32, KNOWN_ALONE_EVERY = 2 };
-// Of a large output a part of the chunks is digested, another one each time.
+// For a large output only a part of the chunks is digested, a different one each time.
 enum { SMALL_OUTPUT = 1 << 20, CHUNK_ONE_IN = 4 };
 
 const char *const series_role_names[2] = {"base", "head"};
@@ -83,12 +83,12 @@ int series_make_digests(struct timed_series *s, struct error *err)
                                 err);
 }
 
-// ---- libraries that should stand still ----
+// ---- libraries that must stand still ----
 
-// A library of the host stands still while the other one works. One that did not has computed or
-// spoiled something in the other's time: nothing of the turn counts, and none is blamed for what it
-// wrote. An accident is short and seldom: of two builds with 64 threads on two processors that 19
-// others wanted, one turn in 600, for 14 to 80 us; of one thread, none of 3,600.
+// A host library stands still while the other one works. If one did not, it may have computed or
+// spoiled something in the other's time. Then the turn does not count, and neither is blamed for
+// what it wrote. An accident is short and rare: for two builds with 64 threads on two processors
+// that 19 other processes wanted, one turn in 600, for 14 to 80 us; for one thread, none of 3,600.
 static const double much_ns = 1e6;
 enum { STRAYS_ALLOWED = 3, STRAY_ONE_IN = 50 };
 
@@ -163,7 +163,8 @@ int series_hold(struct timed_series *s, enum sample_role role, uint32_t set, con
 
 static const char in_timed[] = "in a timed launch ";
 
-// The two sides of a pair differ: what `role`, the second, wrote is still there.
+// The two sides of a pair differ. Finds which one is wrong; what `role`, the second one, wrote is
+// still there.
 static int blame(struct timed_series *s, enum sample_role role, uint32_t sets, struct error *err)
 {
     struct buffers *buffers = series_buffers(s, role);
@@ -186,7 +187,7 @@ static int blame(struct timed_series *s, enum sample_role role, uint32_t sets, s
                          series_role_names[role]);
 }
 
-// Judges what was found of a turn whose last sample `role` has taken.
+// Judges a turn by what was found after its last sample, which `role` took.
 static int judge(struct timed_series *s, enum sample_role role, uint32_t sets,
                  const struct findings *found, struct error *err)
 {
@@ -200,7 +201,7 @@ static int judge(struct timed_series *s, enum sample_role role, uint32_t sets,
     return found->worst <= limit ? 0 : blame(s, role, sets, err);
 }
 
-// After a sample. The output that is held against the reference is drawn like all else.
+// Checks after a sample. The output that is compared with the reference is drawn at random.
 static int look_again(struct timed_series *s, enum sample_role role, uint32_t sets, bool last,
                       struct error *err)
 {
@@ -218,15 +219,15 @@ static int look_again(struct timed_series *s, enum sample_role role, uint32_t se
 
 // ---- a sample ----
 
-// What is written before a sample of `role`. Both sides alike: what the second writes to the inputs
-// is there already. What a form's output holds besides its elements stays, so it must be the same
-// for both, too.
+// Writes what is needed before a sample of `role`. Both sides are treated alike: what is written to
+// the inputs for the second one is there already. What a form's output holds beside its elements
+// stays, so it must also be the same for both.
 static int renew_sets(struct timed_series *s, enum sample_role role, uint32_t first, uint32_t sets,
                       struct error *err)
 {
     struct buffers *buffers = series_buffers(s, role);
     const unsigned variant = s->spec.variant;
-    // A library of the host keeps what it wants to: there nothing of an operand stays.
+    // A host library can keep any data, so with one nothing of an operand stays.
     const bool whole = s->turn.whole || s->ops->memory || variant & VARIANT_WHOLE;
     const uint64_t disguised = buffers->plain ? (uint64_t)role : 0;
     const struct renewal renewal = {.inputs = s->turn.stays ? 0 : s->turn.key | 1,
@@ -244,16 +245,16 @@ static int renew(struct timed_series *s, enum sample_role role, struct error *er
     return renew_sets(s, role, 0, 0, err);
 }
 
-// Between the two launches on a warm set.
+// Writes between the two launches on a warm set.
 static int renew_between(void *self, uint32_t set, struct error *err)
 {
     struct timed_series *s = self;
     return renew_sets(s, s->turn.role, set, 1, err);
 }
 
-// The other side's, while the host waits for this one's times: a device that does nothing between
-// two samples takes 15 us longer for a pair. Batches take long enough, and the second of two that
-// were prepared at different times was 0.3 % faster.
+// Writes for the other side while the host waits for this one's times. A device that is idle
+// between two samples takes 15 us longer for a pair. Batches take long enough; with them the second
+// of two samples that were prepared at different times was 0.3 % faster.
 static int renew_ahead(void *self, struct error *err)
 {
     struct timed_series *s = self;
@@ -261,7 +262,8 @@ static int renew_ahead(void *self, struct error *err)
     return renew(s, s->turn.role == ROLE_HEAD ? ROLE_BASE : ROLE_HEAD, err);
 }
 
-// Those that heat get other numbers meanwhile. On warm sets all that counts is written between.
+// Launches that heat get other numbers meanwhile. On warm sets everything that matters is written
+// between launches.
 static void keep_fresh(struct timed_series *s, const struct buffers *buffers, uint32_t sets)
 {
     for (int i = 0; i < 2; i++) {
@@ -275,7 +277,7 @@ static struct look look_of(const struct timed_series *s, const struct buffers *b
                            uint32_t sets)
 {
     const uint64_t elements = s->parts.output.count;
-    const bool plain = buffers->plain; // then inputs are noise, and can be seen to be
+    const bool plain = buffers->plain; // then inputs are noise, and can be checked to be
     return (struct look){.from = buffers->outputs,
                          .count = sets,
                          .type = (int)s->parts.output.type,
@@ -292,7 +294,8 @@ static struct look look_of(const struct timed_series *s, const struct buffers *b
                          .scale = 1.0f / INPUTS_FP8_SCALE};
 }
 
-// Other numbers in what no other set has of the sets that heat, one round after another.
+// Writes other numbers to the parts of the heating sets that no other set shares, one round after
+// another.
 static int renew_heat(void *self, uint32_t round, struct error *err)
 {
     struct timed_series *s = self;
@@ -303,7 +306,7 @@ static int renew_heat(void *self, uint32_t round, struct error *err)
     return buffers_renew(buffers, &renewal, err);
 }
 
-// Both sides of a turn alike, and whole rounds, so that they leave the same.
+// Both sides of a turn are heated alike, and in whole rounds, so that they leave the same.
 static struct heat heat_of(struct timed_series *s, struct arm *arm, uint32_t first)
 {
     const uint32_t draws = s->heats / 4 + 3 < s->heats ? s->heats / 4 + 3 : s->heats;
@@ -320,7 +323,7 @@ static struct heat heat_of(struct timed_series *s, struct arm *arm, uint32_t fir
                          .between_self = s};
 }
 
-// Contents of a capture stay as they are between two launches on a warm set.
+// A capture's contents stay as they are between two launches on a warm set.
 static int keep_between(void *self, uint32_t set, struct error *err)
 {
     (void)self;
@@ -329,8 +332,8 @@ static int keep_between(void *self, uint32_t set, struct error *err)
     return 0;
 }
 
-// A sample of captured launches: what they change is restored before, and one set in secret is held
-// to the base's results after it.
+// Takes a sample of captured launches. What they change is restored before, and one set, chosen in
+// secret, is compared with the base's results after it.
 static int take_captured(struct sample *out, struct timed_series *s, enum sample_role role,
                          uint32_t launches, struct error *err)
 {
@@ -381,7 +384,7 @@ int series_take(struct sample *out, struct timed_series *s, enum sample_role rol
     const unsigned variant = s->spec.variant;
     const uint32_t walked = s->spec.warm ? 1 : buffers->sets - s->heat_sets;
     const uint32_t all = s->runup + launches;
-    // Sets that heat lie behind the others, and are looked at where none lies between; not where
+    // The heating sets come after the others. They are checked if no set lies between, but not if
     // the operand that they share with others changes after them.
     const uint32_t heated = all < walked || manner->again ? 0 : s->heat_sets;
     const uint32_t sets = all < walked ? all : walked + heated;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the scheduler's account of two processes.
+// Reads the scheduler's accounts of two processes.
 #include "kernels/bench/arm.h"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ void turn_clock_close(struct turn_clock *clock)
     }
 }
 
-// The second of three numbers: time on a processor, time in its queue, and how often.
+// The second of three numbers: time on a processor, time in its queue, and how often it ran.
 static double waited_ns(int file)
 {
     char text[128], *at = text;

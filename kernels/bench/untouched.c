@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Holds outputs against copies of what they were, chunk by chunk of rows.
+// Compares outputs with copies of their earlier content, in chunks of rows.
 #include "kernels/bench/series_parts.h"
 
 #include <stdlib.h>
@@ -13,9 +13,9 @@ static bool has_any(const struct buffers *b)
     return !b->plain && b->problem.number_count == 0 && (b->problem.ldc || b->problem.groups.kind);
 }
 
-// ---- which rows ----
+// ---- choosing rows ----
 
-// Rows in one piece that are held or may be: the whole output, or those behind a group's own.
+// Adjacent rows that may be compared: the whole output, or those after a group's own.
 struct row_run {
     int64_t from, to;
 };
@@ -43,7 +43,7 @@ static int64_t chunks_of(const struct row_run *run)
     return (run->to - run->from + UNTOUCHED_CHUNK - 1) / UNTOUCHED_CHUNK;
 }
 
-// One chunk in so many, of `count` of which `wanted` can be read.
+// Takes one chunk in so many, of `count` of which `wanted` can be read.
 static uint64_t one_in(double count, double wanted)
 {
     return count <= wanted ? 1 : (uint64_t)(count / (wanted > 1 ? wanted : 1)) + 1;
@@ -82,7 +82,7 @@ size_t untouched_choose(struct untouched_chunk **out, const struct problem *prob
     return count;
 }
 
-// ---- what they hold ----
+// ---- the content of the rows ----
 
 static size_t pitch_of(const struct buffers *b)
 {

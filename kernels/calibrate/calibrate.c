@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Repeats one micro-benchmark and sends its median and spread. What is measured is in the devices'
-// own files.
+// Repeats one micro-benchmark and sends its median and spread. The devices' own files measure.
 #include "kernels/calibrate/calibrate.h"
 
 #include "kernels/device/host.h"
@@ -171,7 +170,7 @@ static void *read_stripe(void *opaque)
     return NULL;
 }
 
-// bytes/s of `threads` threads reading their stripes `passes` times.
+// Bytes per second when `threads` threads read their stripes `passes` times.
 static double read_once(const uint64_t *buffer, size_t bytes, int threads, int passes)
 {
     pthread_t ids[THREADS_MAX];
@@ -195,7 +194,7 @@ static double read_once(const uint64_t *buffer, size_t bytes, int threads, int p
     return (double)(words * sizeof(uint64_t)) * threads * passes / spent_s;
 }
 
-// The best of TRIES: neighbours only ever slow it.
+// The best of TRIES, because other programs only slow it.
 static double read_rate(const uint64_t *buffer, size_t bytes, int threads, int passes)
 {
     double most = 0;
@@ -224,7 +223,7 @@ static void lay_cycle(uint64_t *buffer, size_t bytes)
     }
 }
 
-// Clocks of a dependent load, from *at on; the best of TRIES, since neighbours only ever slow it.
+// Clocks of a dependent load, from *at on; the best of TRIES, because other programs only slow it.
 static double latency_clk(const uint64_t *buffer, uint64_t *at)
 {
     double least_ns = INFINITY;
@@ -233,7 +232,7 @@ static double latency_clk(const uint64_t *buffer, uint64_t *at)
         double start = host_now_ns();
         for (int i = 0; i < LOADS; i++)
             here = buffer[here * STRIDE];
-        __asm__ volatile("" : "+r"(here)); // the loads end before the clock is read
+        __asm__ volatile("" : "+r"(here)); // the loads must end before the clock is read
         least_ns = fmin(least_ns, host_now_ns() - start);
         *at = here;
     }
@@ -244,9 +243,9 @@ struct plan {
     const char *only;
     calibration_sink *sink;
     void *state;
-    uint64_t *big; // beyond the last-level cache, within reason
+    uint64_t *big; // larger than the last-level cache, within limits
     size_t big_bytes;
-    size_t near_bytes; // within the last-level cache, beyond the private ones
+    size_t near_bytes; // fits the last-level cache, but not the private ones
     int threads;
 };
 
@@ -260,7 +259,7 @@ static void core_figures(const struct plan *plan)
     double values[CALIBRATE_REPEATS];
     if (calibrate_wanted(plan->only, "clock_hz")) {
         for (int i = 0; i < CALIBRATE_REPEATS; i++) {
-            flops(2000000); // a busy core's clock, not an idle one's
+            flops(2000000); // so that the clock is that of a busy core
             values[i] = host_clock_hz();
         }
         send(plan, "clock_hz", values,
@@ -311,7 +310,8 @@ static void latency_figure(const struct plan *plan, const char *key, size_t byte
         return;
     lay_cycle(plan->big, bytes);
     for (size_t i = 0; i < bytes / 64 && bytes == plan->near_bytes; i++)
-        at = plan->big[at * STRIDE]; // once around: what fits is then near
+        at = plan->big[at * STRIDE]; // one pass over the cycle, after which everything that fits is
+                                     // cached
     for (int i = 0; i < CALIBRATE_REPEATS; i++)
         values[i] = latency_clk(plan->big, &at);
     send(plan, key, values, note);
@@ -340,8 +340,8 @@ int host_calibrate(struct device_base *device, const char *only, calibration_sin
     core_figures(&plan);
     if (!wants_memory(only))
         return 0;
-    // Twice the last-level cache, but no more than half a gigabyte: a virtual machine is shown the
-    // whole socket's cache.
+    // Twice the last-level cache, but at most half a gigabyte, because a virtual machine is shown
+    // the cache of the whole socket.
     plan.big_bytes = (size_t)fmin(fmax(2.0 * (double)last, 64e6), 512 << 20);
     plan.near_bytes =
         (size_t)fmin(fmax(4.0 * (double)private_cache, 4 << 20), fmax((double)last / 2, 4 << 20));

@@ -64,26 +64,28 @@ struct driver {
 #undef X
 };
 
-// ---- the wish ----
+// ---- the wishes ----
 
-// The wishes of plumb, read from the environment.
-enum { WISHES_MOST = 16 }; // ci/gate/built.c asks for no more of one run
+// What plumb wants recorded, read from the environment.
+enum { WISHES_MOST = 16 }; // ci/gate/built.c asks for no more in one run
 struct wish {
     const char *folder; // PLUMB_CAPTURE
-    const char *kernel; // PLUMB_CAPTURE_KERNEL: a glob of device functions; NULL: none is taken
-    const char *range;  // PLUMB_CAPTURE_RANGE: a glob of NVTX ranges, instead
-    uint64_t launch;    // PLUMB_CAPTURE_LAUNCH: which of them, from 1; 0: one of each shape
-    uint64_t limit;     // PLUMB_CAPTURE_LIMIT: bytes of all allocations together
+    const char *kernel; // PLUMB_CAPTURE_KERNEL: a glob of device functions; NULL: no launch is
+                        // recorded
+    const char *range;  // PLUMB_CAPTURE_RANGE: a glob of NVTX ranges, in place of a kernel
+    uint64_t launch;    // PLUMB_CAPTURE_LAUNCH: the launch's number, from 1; 0: one launch of each
+                        // shape
+    uint64_t limit;     // PLUMB_CAPTURE_LIMIT: the most bytes of all allocations together
 };
 extern struct wish wishes[WISHES_MOST];
 extern size_t wish_count;
-extern bool wish_times; // PLUMB_CAPTURE_TIMES: what each launch took, which CUPTI measures
+extern bool wish_times; // PLUMB_CAPTURE_TIMES: CUPTI measures the time of each launch
 extern const struct driver *driver;
 
 // ---- functions.c: device functions, and the images that they were loaded from ----
 
 struct function {
-    CUfunction handle; // that the driver answers questions about
+    CUfunction handle; // for questions to the driver
     const char *name;
     int32_t image; // index; -1: not found
     int registers, shared_bytes, local_bytes;
@@ -92,17 +94,18 @@ struct function {
     const char *refused; // why it cannot be recorded; NULL: it can
 };
 void image_loaded(const char *bytes, size_t size);
-size_t images_loaded(void); // so far
-// The image that was loaded since there were `before` is the one of this module or library.
+size_t images_loaded(void); // number of images so far
+// Notes that the image which was loaded after the first `before` ones belongs to this module or
+// library.
 void image_is_of(const void *handle, size_t before);
-// Of a CUfunction or a CUkernel, as launches give either. It stays where it is. NULL: the driver
-// knows no such function.
+// Finds a function by a CUfunction or a CUkernel, because launches give either. It does not move.
+// NULL: the driver knows no such function.
 const struct function *function_of(CUfunction handle);
 const struct record_image *image_at(int32_t index);
 
-// ---- taking.c: launches as a record, with what their buffers held ----
+// ---- taking.c: records launches, with the contents of their buffers ----
 
-// One launch as the driver is asked for it.
+// One launch, as the program asks the driver for it.
 struct seen {
     const struct function *function;
     uint32_t grid[3], block[3], cluster[3], shared_bytes;
@@ -110,58 +113,61 @@ struct seen {
     int32_t carveout;
     const char *refused; // why this launch cannot be recorded; NULL: it can
     uint32_t size;
-    unsigned char bytes[PARAMETERS_BYTES_MAX]; // of the parameters; `size` of them are there
+    unsigned char bytes[PARAMETERS_BYTES_MAX]; // the parameters' bytes, of which `size` are set
 };
 #define SEEN_NONE                                                                                  \
     {                                                                                              \
         .grid = {1, 1, 1}, .block = {1, 1, 1}, .cluster = {1, 1, 1}, .carveout = -1                \
     }
-// Copies a launch's parameters; where they come from is the launch's own.
+// Copies a launch's parameters, in whichever form the launch gives them.
 void seen_parameters(struct seen *seen, void **parameters, void **extra);
 void seen_attributes(struct seen *seen, const CUlaunchAttribute *attributes, unsigned count);
-// The allocation that a word of a launch's parameters points into. False: into none.
+// Finds the allocation into which a word of a launch's parameters points. False: there is none.
 bool allocation_of(uint64_t word, CUdeviceptr *base, size_t *bytes);
 
 // A TMA descriptor that the program made.
 void map_made(const CUtensorMap *made, const struct record_map *from, uint64_t address);
 
-// A word that no record can hold: a texture, a surface, or the memory of another process, which
-// `what` names. A launch that is given it is refused.
+// Notes a word that no record can hold: a texture, a surface, or another process's memory, which
+// `what` names. A launch that is given such a word is refused.
 void foreign_made(uint64_t word, const char *what);
 
-// shape: of the launch, or of the range's name; each becomes a record of its own: its first, and
-// its second where that changes something, for the first warms up; the first in a range that is
-// named as a problem is better than those outside. False: it has these. 0: the one that was asked
-// for. Wishes are counted from 0; what is told below goes to all for which launches are taken.
+// Begins to record a launch if it is wanted. `shape` is that of the launch, or of the range's name;
+// each shape becomes a record. It is the first launch of that shape, and the second one if the
+// first changes something, because the first warms up. The first one in a range that is named as a
+// problem is preferred to those outside. With 0 it is the launch that was asked for. False: this
+// shape has been recorded. Wishes are counted from 0. The following calls concern all wishes that
+// are being recorded.
 bool taking_begin(size_t wish, uint64_t shape, const struct problem *problem);
 bool taking_now(size_t wish);
 bool taking_any(void);
-void taking_launch(const struct seen *seen, uint64_t stream); // before it runs
-// A memset or a copy: where it writes, and of a copy where it reads.
+void taking_launch(const struct seen *seen, uint64_t stream); // called before it runs
+// Notes a memset or a copy: the address that it writes to, and for a copy the one that it reads
+// from.
 void taking_transfer(const struct record_launch *transfer, const uint64_t *addresses,
                      uint64_t stream);
-// Which launches wait for which, by streams and events of these numbers: an event stands for all
-// that its stream has; a stream goes on behind an event; the host, and so all streams, do. Event 0:
-// all that is on that stream now; stream 0: on any.
+// Notes which launches wait for which, by numbers of streams and events. An event stands for
+// everything on its stream so far; a stream waits for an event; the host, and with it all streams,
+// waits. Event 0: everything on that stream so far; stream 0: any stream.
 enum order { ORDER_EVENT, ORDER_WAIT, ORDER_HOST };
 void taking_order(enum order what, uint64_t event, uint64_t stream);
-// Streams that are the driver's own, by its numbers, and those that a graph has within.
+// Numbers of the driver's own streams, and of those inside a graph.
 enum { STREAM_LEGACY = 1, STREAM_PER_THREAD = 2 };
 #define STREAM_OF_GRAPH ((uint64_t)1 << 63)
 void taking_refuse(const char *format, ...) PRINTF_LIKE(1, 2);
-// "CUDA_ERROR_INVALID_VALUE", or its number where the driver has no name for it.
+// The name of an error, "CUDA_ERROR_INVALID_VALUE", or its number if the driver has no name for it.
 const char *driver_error(const struct driver *of, CUresult code);
-// After the last of them was queued: waits, compares and writes.
+// Ends the recording after the last launch was queued: waits, compares and writes.
 void taking_end(size_t wish);
-// The outcome of the take: a file's name, or "" and a reason; NULL where none was begun.
+// The outcome: a file's name, or "" and a reason; NULL if nothing was begun.
 const char *taken_file(size_t wish);
 const char *taken_refused(size_t wish);
 
-// ---- graphs.c: the launches of CUDA graphs, as they were when a graph was made executable ----
+// ---- graphs.c: the launches of CUDA graphs, as they were when a graph was instantiated ----
 
 struct graph_step {
     bool is_transfer; // a memset or a copy
-    uint32_t chain;   // below RECORD_STREAMS_MAX: steps that follow each other
+    uint32_t chain;   // below RECORD_STREAMS_MAX: steps of one chain follow each other
     uint32_t *after;  // steps of other chains that it waits for
     uint32_t after_count;
     struct seen *seen;
@@ -176,12 +182,12 @@ struct graph {
 };
 void graph_made(CUgraphExec exec, CUgraph from);
 void graph_changed(CUgraphExec exec);
-const struct graph *graph_of(CUgraphExec exec); // NULL: it was made unseen
+const struct graph *graph_of(CUgraphExec exec); // NULL: its making was not seen
 
-// ---- survey.c: which kernels ran ----
+// ---- survey.c: counts which kernels ran ----
 
-// Counts a launch; `correlation` is CUPTI's number of it, for its time. Returns its shape: a hash
-// of the function, its grid and the numbers among its parameters.
+// Counts a launch; `correlation` is CUPTI's number for it, by which its time is found. Returns its
+// shape: a hash of the function, its grid and the numbers among its parameters.
 uint64_t survey_count(const struct seen *seen, uint32_t correlation);
 void survey_time(uint32_t correlation, double time_ns);
 void survey_note(const char *format, ...) PRINTF_LIKE(1, 2);

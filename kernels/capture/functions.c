@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device functions by their handles, and which loaded image each comes from. The driver tells of an
-// image while the call runs that loads it: that of a module or a library, or here, where a function
-// is loaded that its runtime would load at its first launch. What is loaded meanwhile is the image
-// of that handle. Any other function is looked for by name, and where images differ that have it,
-// it has none.
+// Keeps device functions by their handles, with the loaded image that each comes from. The driver
+// reports an image during the call that loads it: of a module, of a library, or here, where a
+// function is loaded that its runtime would load at its first launch. An image that is reported
+// meanwhile belongs to that handle. For any other function the image is found by name; if different
+// images have that name, it has none.
 #include "kernels/capture/capture.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 static struct record_image *images;
 static size_t image_count, image_room;
-static int32_t loaded_now = -1; // while a function is being loaded: the last image
+static int32_t loaded_now = -1; // the last image reported while a function is being loaded
 static struct came_from {
     const void *handle; // of a module or a library
     int32_t image;
@@ -36,12 +36,12 @@ size_t images_loaded(void)
 void image_is_of(const void *handle, size_t before)
 {
     if (image_count != before + 1)
-        return; // none, or those of several calls at once
+        return; // there is no image, or there are those of several calls at the same time
     origins = xgrow(origins, origin_count, &origin_room, sizeof(*origins));
     origins[origin_count++] = (struct came_from){handle, (int32_t)before};
 }
 
-// The last that was given this handle: a handle is used again once its module is gone.
+// Finds the last image with this handle, because a handle is reused when its module is gone.
 static int32_t image_by_origin(const void *handle)
 {
     for (size_t i = origin_count; handle && i-- > 0;) {
@@ -61,7 +61,7 @@ static bool has_text(const struct record_image *image, const char *text, size_t 
     return memmem(image->bytes, image->size, text, size) != NULL;
 }
 
-// An image that holds the function's machine code names its section.
+// Finds an image by the name of a section: that of the function's machine code.
 static int32_t image_by_name(const char *name)
 {
     char *section = xprintf(".text.%s", name);
@@ -104,7 +104,7 @@ static int attribute(const struct function *f, CUfunction_attribute which)
 
 static void describe(struct function *f)
 {
-    // Of the first and of the second version.
+    // Functions that launch from device code, of the first and of the second version.
     static const char launches[] = "cudaLaunchDevice", launches_2[] = "cudaCDP2LaunchDevice";
     f->registers = attribute(f, CU_FUNC_ATTRIBUTE_NUM_REGS);
     f->shared_bytes = attribute(f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA graphs by their nodes: when one is made executable its kernels, memsets and copies within
-// the device's memory are taken down in an order that its edges allow. A graph with any other node
-// is counted but not recorded.
+// Keeps CUDA graphs by their nodes. When a graph is instantiated, its kernels, memsets and copies
+// within the device's memory are noted in an order that its edges allow. A graph with any other
+// node is counted but not recorded.
 #include "kernels/capture/capture.h"
 
 #include <stdio.h>
@@ -36,7 +36,8 @@ void graph_changed(CUgraphExec exec)
                  "its graph was changed after it was made executable");
 }
 
-// A handle is used again, and a graph may be updated as a whole for each of its launches.
+// Drops what was noted for a handle, because handles are reused, and a graph may be updated as a
+// whole for each launch.
 static struct graph *forgotten(CUgraphExec exec)
 {
     struct graph *graph = find(exec);
@@ -103,7 +104,7 @@ static bool add_memset(struct graph *graph, CUgraphNode node)
     return true;
 }
 
-// Of one row, within the device's memory.
+// Adds a copy, if it is one row within the device's memory.
 static bool add_copy(struct graph *graph, CUgraphNode node)
 {
     CUDA_MEMCPY3D from;
@@ -145,8 +146,8 @@ struct edges {
     size_t count;
 };
 
-// What comes behind a node comes behind these steps: its own, or of one that is none those that it
-// waits for.
+// The steps after which a node's successors come: its own step, or if it has none, those that it
+// waits for itself.
 struct behind {
     uint32_t *steps;
     size_t count, room;
@@ -158,8 +159,8 @@ static void add_behind(struct behind *to, uint32_t step)
     to->steps[to->count++] = step;
 }
 
-// Goes on a chain whose last step it waits for, or else on one of its own; where there are no more,
-// on the first, behind what is there.
+// Puts a step on a chain whose last step it waits for, or on a new chain; if there is no room for
+// one, at the end of the first.
 static void settle_chain(struct graph *graph, uint32_t at, const struct behind *waits,
                          int64_t last[RECORD_STREAMS_MAX])
 {
@@ -180,7 +181,7 @@ static void settle_chain(struct graph *graph, uint32_t at, const struct behind *
     last[step->chain] = at;
 }
 
-// Whether all that a node waits for was added; those steps.
+// Whether all nodes that a node waits for have been added; collects their steps.
 static bool is_ready(struct behind *waits, bool *programmatic, size_t node, CUgraphNode *nodes,
                      size_t count, const struct edges *edges, const struct behind *behind,
                      const bool *done)
@@ -202,7 +203,7 @@ static bool is_ready(struct behind *waits, bool *programmatic, size_t node, CUgr
     return true;
 }
 
-// Adds each node once all that it waits for were added.
+// Adds each node after all nodes that it waits for.
 static void in_order(struct graph *graph, CUgraphNode *nodes, size_t count,
                      const struct edges *edges)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The library's entry, which the CUDA driver calls when it starts, and what CUPTI tells: modules,
-// launches, graphs, TMA descriptors. CUPTI is looked for where the program has it and where CUDA
-// has it; without it nothing is watched, and the survey says so.
+// The library's entry, which the CUDA driver calls when it starts, and the events that CUPTI
+// reports: modules, launches, graphs, TMA descriptors. CUPTI is looked for in the program's and in
+// CUDA's folders. Without it nothing is watched, and the survey says so.
 #include "kernels/capture/capture.h"
 
 #include <cupti.h>
@@ -18,12 +18,12 @@
 
 // ==== the driver's functions ====
 //
-// Looks the driver's functions up in the library that the process has loaded already.
+// Finds the driver's functions in the library that the process has loaded.
 
 #define TEXT_OF(name) #name
-#define NAME_OF(name) TEXT_OF(name) // cuda.h gives functions their versions by macros
+#define NAME_OF(name) TEXT_OF(name) // cuda.h selects versions of functions by macros
 
-// NULL where the process has no driver of CUDA 12.4 or newer; `missing` names what it lacks.
+// Returns NULL if the process has no driver of CUDA 12.4 or newer; `missing` names what it lacks.
 static const struct driver *driver_find(const char **missing)
 {
     static struct driver found;
@@ -48,7 +48,7 @@ static const struct driver *driver_find(const char **missing)
     return library ? &found : NULL;
 }
 
-// ==== what the driver tells ====
+// ==== events from the driver ====
 
 struct wish wishes[WISHES_MOST];
 size_t wish_count;
@@ -70,14 +70,16 @@ static struct {
 } cupti;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local bool inside; // this library's own calls of the driver
-// By wish: what is taken is the call that this thread is in; the depth of the range that is taken.
+static _Thread_local bool inside; // set during this library's own calls of the driver
+// For each wish: whether this thread's present call is being recorded, and at which depth the
+// recorded range lies.
 static _Thread_local bool ends_at_exit[WISHES_MOST];
 static _Thread_local unsigned taken_depth[WISHES_MOST];
-static _Thread_local unsigned depth;       // of ranges
-static _Thread_local size_t loaded_before; // images, when this thread's call began
+static _Thread_local unsigned depth;       // number of open ranges
+static _Thread_local size_t loaded_before; // number of images when this thread's call began
 enum { RANGES_MOST = 32 };
-static _Thread_local struct problem named[RANGES_MOST]; // by the open ranges; batch 0: no problem
+static _Thread_local struct problem named[RANGES_MOST]; // the problems of the open ranges; batch 0:
+                                                        // none
 static uint64_t matched[WISHES_MOST];
 static bool per_thread; // the call's default stream is its thread's own
 static pid_t process;
@@ -91,7 +93,7 @@ static bool is_captured(CUstream stream)
            status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-// The problem that the innermost range is named as. NULL: none is.
+// The problem that the innermost range names. NULL: it names none.
 static const struct problem *problem_named(void)
 {
     for (unsigned i = depth < RANGES_MOST ? depth : RANGES_MOST; i-- > 0;) {
@@ -101,7 +103,7 @@ static const struct problem *problem_named(void)
     return NULL;
 }
 
-// The launch or range that was named, or those of each shape.
+// Begins to record the launch or range that was asked for, or one of each shape.
 static bool begin(size_t wish, uint64_t shape)
 {
     const uint64_t launch = wishes[wish].launch;
@@ -155,8 +157,9 @@ static void kernel_launched(CUfunction function, const struct launch_size *shape
     launched(&seen, number_of(stream), correlation);
 }
 
-// Its first chain goes on where the stream is, the others fork from there, and the stream goes on
-// behind all of them. Numbers of events: of what comes before, of each step, of each chain's end.
+// Records a graph. Its first chain continues the stream, the other chains fork from it, and the
+// stream waits for all of them. Events are numbered: one for what comes before, one for each step,
+// one for the end of each chain.
 static void take_graph(const struct graph *graph, uint64_t stream)
 {
     enum { BEFORE = 1, STEP };
@@ -245,7 +248,7 @@ static void range_popped(void)
     pthread_mutex_unlock(&lock);
 }
 
-// ---- what CUPTI tells at a call's begin ----
+// ---- events at the beginning of a call ----
 
 #define SHAPE(p)                                                                                   \
     {                                                                                              \
@@ -274,7 +277,7 @@ static void extended_launch(const cuLaunchKernelEx_params *p, uint32_t correlati
                     p->extra, false, correlation);
 }
 
-// A memset of `count` elements, between launches that are taken.
+// Records a memset of `count` elements between launches.
 static void memset_queued(CUdeviceptr to, uint32_t value, uint32_t element_bytes, size_t width,
                           size_t height, size_t pitch, CUstream stream)
 {
@@ -313,8 +316,8 @@ static void memset_queued(CUdeviceptr to, uint32_t value, uint32_t element_bytes
     case CUPTI_DRIVER_TRACE_CBID_##name:                                                           \
     case CUPTI_DRIVER_TRACE_CBID_##name##_##thread
 
-// Calls that no record can hold between two launches. A blocking copy to the host is not among
-// them: it only reads.
+// Calls that no record can hold between two launches. A blocking copy to the host is not one of
+// them, because it only reads.
 #define AMONG(X)                                                                                   \
     X(cuLaunchHostFunc, ptsz)                                                                      \
     X(cuMemcpy, ptds)                                                                              \
@@ -343,7 +346,8 @@ static void memset_queued(CUdeviceptr to, uint32_t value, uint32_t element_bytes
     X(cuStreamWriteValue64_v2, ptsz)                                                               \
     X(cuStreamBatchMemOp_v2, ptsz)
 #define CASE_BOTH(name, thread) BOTH(name, thread) :
-// After these an executable graph is not what its nodes were. All begin with it.
+// Calls after which an executable graph differs from its nodes. The graph is the first parameter of
+// all of them.
 #define GRAPH_CHANGES(X)                                                                           \
     X(cuGraphExecKernelNodeSetParams)                                                              \
     X(cuGraphExecKernelNodeSetParams_v2)                                                           \
@@ -355,8 +359,8 @@ static void memset_queued(CUdeviceptr to, uint32_t value, uint32_t element_bytes
     X(cuGraphNodeSetEnabled)
 #define CASE_OF(name) case CUPTI_DRIVER_TRACE_CBID_##name:
 
-// A copy between launches that are taken. Whether it was one within the device's memory; any other
-// no record holds.
+// Records a copy between launches. False: it is not within the device's memory, and no record holds
+// it.
 static bool copy_queued(uint64_t to, uint64_t from, size_t bytes, CUstream stream)
 {
     const struct record_launch copy = {
@@ -470,7 +474,7 @@ static void begins(CUpti_CallbackId id, const CUpti_CallbackData *data)
     }
 }
 
-// ---- and at its end ----
+// ---- events at the end of a call ----
 
 static uint32_t bytes_of(int step, uint32_t smallest)
 {
@@ -487,7 +491,7 @@ static void map_ended(const cuTensorMapEncodeTiled_params *p)
                              .fill_nan = p->oobFill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE};
     if (map.rank < 1 || map.rank > RECORD_MAP_DIMS || p->swizzle > CU_TENSOR_MAP_SWIZZLE_128B ||
         (int)p->tensorDataType >= RECORD_MAP_TYPES)
-        return; // its bytes hold the address as a word, which is found as any other
+        return; // its bytes contain the address as a word, which is found like any other
     for (uint32_t d = 0; d < map.rank; d++) {
         map.dims[d] = p->globalDim[d];
         map.box[d] = p->boxDim[d];
@@ -498,7 +502,8 @@ static void map_ended(const cuTensorMapEncodeTiled_params *p)
     map_made(p->tensorMap, &map, (uintptr_t)p->globalAddress);
 }
 
-// Handles of memory that another process has exported; what is mapped of one is its memory.
+// Handles of memory that another process exported; what is mapped from one is that process's
+// memory.
 static CUmemGenericAllocationHandle *imported;
 static size_t imported_count, imported_room;
 
@@ -517,7 +522,7 @@ static bool is_imported(CUmemGenericAllocationHandle handle)
     return false;
 }
 
-// What the host has waited for, all that it queues since comes behind.
+// Notes what the host has waited for; everything that it queues later comes after that.
 static void order_ends(CUpti_CallbackId id, const CUpti_CallbackData *data, bool done)
 {
     switch (id) {
@@ -526,7 +531,7 @@ static void order_ends(CUpti_CallbackId id, const CUpti_CallbackData *data, bool
         break;
         BOTH(cuStreamSynchronize, ptsz)
             : BOTH(cuStreamQuery, ptsz)
-            : if (done) // both begin with the stream
+            : if (done) // for both the stream is the first parameter
               taking_order(
                   ORDER_HOST, 0,
                   number_of(((const cuStreamQuery_params *)data->functionParams)->hStream));
@@ -542,8 +547,8 @@ static void order_ends(CUpti_CallbackId id, const CUpti_CallbackData *data, bool
     }
 }
 
-// Whether a successful call of this kind has made a handle that no record can hold, for instance a
-// texture object.
+// Whether a call of this kind, if it succeeded, made a handle that no record can hold, for example
+// a texture object.
 static bool foreign_ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
     switch (id) {
@@ -606,7 +611,7 @@ static void ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
         end_at_exit();
         break;
     LOADS:
-        if (done) // all of them begin with where the handle goes
+        if (done) // for all of them the first parameter is the place of the handle
             image_is_of(**(void *const *const *)data->functionParams, loaded_before);
         break;
     case CUPTI_DRIVER_TRACE_CBID_cuModuleGetFunction:
@@ -622,7 +627,8 @@ static void ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
     case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags:
         BOTH(cuGraphInstantiateWithParams, ptsz) :
         {
-            const cuGraphInstantiateWithFlags_params *p = data->functionParams; // as all begin
+            // All of them begin with these parameters.
+            const cuGraphInstantiateWithFlags_params *p = data->functionParams;
             if (done)
                 graph_made(*p->phGraphExec, p->hGraph);
             break;
@@ -800,7 +806,7 @@ static const CUpti_CallbackId calls[] = {
 #undef LISTED
 #undef LISTED_BOTH
 };
-// Needed where a range of launches is recorded.
+// Calls that must be observed if a range of launches is recorded.
 static const CUpti_CallbackId orders[] = {
     BOTH_OF(cuEventRecord, ptsz),     BOTH_OF(cuEventRecordWithFlags, ptsz),
     BOTH_OF(cuStreamWaitEvent, ptsz), BOTH_OF(cuStreamSynchronize, ptsz),
@@ -840,7 +846,7 @@ static void at_end(void)
     survey_write();
 }
 
-// A setting of a wish, counted from 0: NAME, and of the second NAME_2.
+// Reads a setting of a wish, counted from 0: NAME, for the second wish NAME_2.
 static const char *setting(const char *name, size_t wish)
 {
     char numbered[64];
@@ -880,8 +886,9 @@ int InitializeInjection(void)
 
 // ==== NVTX ranges ====
 //
-// NVTX ranges, of the default domain and of others: NVTX loads the library that
-// NVTX_INJECTION64_PATH names and gives it tables of what a program's calls do.
+// NVTX ranges, of the default domain and others. NVTX loads the library that NVTX_INJECTION64_PATH
+// names
+// and gives it tables, in which it enters functions for the program's calls.
 
 static int pushed(const char *message)
 {
@@ -895,7 +902,7 @@ static int popped(void)
     return 0;
 }
 
-// A registered string is the copy that string_registered() made of it.
+// A registered string is the copy that string_registered() made.
 static const char *message_of(const nvtxEventAttributes_t *event)
 {
     if (event && event->messageType == NVTX_MESSAGE_TYPE_ASCII)

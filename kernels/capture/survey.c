@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts launches: one entry for each function with its grid, block, cluster, shared memory and
-// numbers among its parameters. What points into an allocation is no such number. However long a
-// program runs, a launch costs the same and what is kept has an end: a function whose numbers never
-// come back (a random generator's offset) is told by its grids alone after its first APART shapes.
+// Counts launches. There is an entry for each function with its grid, block, cluster, shared memory
+// and the numbers among its parameters; a value that points into an allocation does not count as a
+// number. A launch always costs the same, and the number of entries is limited, however long a
+// program runs. A function whose numbers never repeat (a random generator's offset) is only told
+// apart by its grids after APART shapes.
 #include "kernels/capture/capture.h"
 
 #include "model/wire.h"
@@ -20,17 +21,18 @@ struct entry {
     const struct function *function;
     uint64_t key;
     uint32_t grid[3], block[3], cluster[3], shared_bytes;
-    uint64_t launches, first; // first: which launch of the function's name, from 1
-    uint64_t touched;         // bytes of the allocations that the first launch was given
-    double time_ns;           // of those that were timed
+    uint64_t launches, first; // first: number of the launch among those of the function's name,
+                              // from 1
+    uint64_t touched;         // bytes of the allocations given to the first launch
+    double time_ns;           // over the launches that were timed
     uint64_t timed;
     const char *refused;
 };
 static struct entry *entries;
 static size_t entry_count, entry_room;
-static uint32_t *slots; // by key: an entry, from 1; 0: none
+static uint32_t *slots; // by key: index of an entry, from 1; 0: none
 
-// Functions of one name, whichever module each is of.
+// The functions with one name, of any module.
 struct name {
     const char *text;
     uint64_t launches;
@@ -44,14 +46,14 @@ static struct known {
 } * known;
 static size_t known_count, known_room;
 
-// The entry in which the launch of a call was counted, by CUPTI's number of the call, so that its
-// time can be added. A time comes long before another call takes the number's place.
+// For each call, by CUPTI's number, the entry in which its launch was counted, so that its time can
+// be added. The time comes long before another call reuses the slot.
 enum { CALLS = 1 << 20 };
 static struct timed_call {
-    uint32_t correlation, entry; // from 1; 0: none
+    uint32_t correlation, entry; // entry: from 1; 0: none
 } * calls;
 static char note[NOTE];
-static uint64_t next_ns; // when it is written while the program runs
+static uint64_t next_ns; // when the survey is next written while the program runs
 
 void survey_note(const char *format, ...)
 {
@@ -76,7 +78,7 @@ static uint64_t shape_key(const struct seen *seen)
     return mixed(key, seen->shared_bytes);
 }
 
-// The key of a launch, and the bytes of the allocations that it is given.
+// Computes the key of a launch, and the bytes of the allocations that it is given.
 static uint64_t key_of(const struct seen *seen, uint64_t *touched)
 {
     uint64_t key = shape_key(seen);
@@ -128,7 +130,7 @@ static struct name *name_of(const struct function *function)
     return &names[i];
 }
 
-// The slot that has the key's entry, or that is free for it.
+// Finds the slot with the key's entry, or a free one for it.
 static uint32_t *slot_of(uint64_t key, const struct function *function)
 {
     if (!slots)
@@ -156,8 +158,8 @@ static struct entry *new_entry(const struct seen *seen, uint64_t key)
     return e;
 }
 
-// The entry of the launch. A function with too many entries has one for each grid; where there are
-// too many in all, there is none.
+// Finds the entry for a launch. A function with too many entries has one for each grid. If there
+// are too many entries altogether, there is none.
 static struct entry *entry_of(const struct seen *seen, struct name *name, uint64_t key,
                               uint64_t touched)
 {
@@ -188,8 +190,8 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// Each second, and so that it takes a fiftieth of the time at most: a program that is killed, or
-// that ends without its exit handlers, has told until then.
+// Writes the survey each second, but in at most a fiftieth of the time, so that a program that is
+// killed, or ends without its exit handlers, has left one.
 static void write_while_it_runs(void)
 {
     enum { SECOND_NS = 1000000000, SHARE = 50 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Takes launches down as a record: parameters with the allocations that they point into, and what
-// each allocation held before the first launch that was given it and after the last launch.
+// Records launches: their parameters, with the allocations that these point into, and the content
+// of each allocation before the first launch that was given it and after the last launch.
 #include "kernels/capture/capture.h"
 
 #include <errno.h>
@@ -85,7 +85,7 @@ void seen_attributes(struct seen *seen, const CUlaunchAttribute *attributes, uns
                 seen->refused = "its launch may be changed by the device";
             break;
         default:
-            break; // priorities, events and domains do not change what it computes
+            break; // priorities, events and domains do not change the result
         }
     }
 }
@@ -149,36 +149,37 @@ static const char *foreign_of(uint64_t word)
     return NULL;
 }
 
-// ---- what is being taken ----
+// ---- the recording in progress ----
 
 struct held_memory {
     CUdeviceptr base;
     size_t bytes;
-    unsigned char *before; // the file's bytes, mapped
+    unsigned char *before; // the file's bytes, mapped into memory
 };
 
 enum { SHAPES_MOST = 16 };
-// Launches that are alike but for what they are given; each becomes a record.
+// Launches that differ only in their pointers; each such shape becomes a record.
 struct launch_shape {
     uint64_t key, seen;
-    bool named;     // a range has said which problem it is of
-    bool kept;      // there is a record of it,
-    uint32_t take;  // which is of this one
-    size_t files;   // and has contents of so many allocations,
-    uint64_t bytes; // that hold so many bytes
+    bool named;     // a range has named its problem
+    bool kept;      // there is a record of this shape,
+    uint32_t take;  // with this number,
+    size_t files;   // which has the contents of so many allocations,
+    uint64_t bytes; // with so many bytes
 };
 
-// Launches that a stream or an event comes behind, by their places in the record: the last one of
-// each other stream stands for those before it.
+// The launches that precede a stream's next launch or an event, by their index in the record; the
+// last one of each other stream stands for those before it.
 struct marks {
     uint32_t count, at[RECORD_STREAMS_MAX];
 };
 struct stream {
     uint64_t key;
-    bool blocking;                      // it and the legacy stream wait for each other
-    int32_t last;                       // launch; -1: none
-    struct marks due;                   // what its next launch waits for
-    int32_t behind[RECORD_STREAMS_MAX]; // of each stream, the last that it has waited for; -1: none
+    bool blocking;                      // this stream and the legacy stream wait for each other
+    int32_t last;                       // index of its last launch; -1: none
+    struct marks due;                   // what its next launch must wait for
+    int32_t behind[RECORD_STREAMS_MAX]; // for each stream, the last launch that this one has waited
+                                        // for; -1: none
 };
 enum { EVENTS_MOST = 1024 };
 struct marked_event {
@@ -187,22 +188,24 @@ struct marked_event {
 };
 
 struct taking {
-    bool now, named, better; // better: counts whatever it changes
+    bool now, named, better; // better: it replaces an earlier record in any case
     struct launch_shape *shape;
     struct arena arena;
     struct record record;
     struct held_memory held[RECORD_CAPTURED_MAX];
-    uint64_t bytes; // of all that is held
+    uint64_t bytes; // bytes of all allocations that are held
     int32_t images[RECORD_LAUNCHES_MAX];
     struct stream streams[RECORD_STREAMS_MAX];
     uint32_t stream_count;
     struct marked_event events[EVENTS_MOST];
     uint32_t event_count;
-    struct marks host; // what the host has waited for, and so all that it queues since
+    struct marks host; // what the host has waited for; everything that it queues later comes after
+                       // that
     char refused[512];
 };
 
-// What came of each wish so far. Several may take the same launches, each from its own first on.
+// The state of each wish. Several wishes may record the same launches, each from its own first one
+// on.
 static struct wished {
     const struct wish *wish;
     struct taking taking;
@@ -211,7 +214,7 @@ static struct wished {
     uint32_t takes;
     char taken[64], refused[512];
     bool begun;
-} all[WISHES_MOST], *of = all; // of: the one that is looked at
+} all[WISHES_MOST], *of = all; // of: the present wish
 
 const char *taken_file(size_t wish)
 {
@@ -228,8 +231,7 @@ bool taking_now(size_t wish)
     return all[wish].taking.now;
 }
 
-// The next wish for which launches are taken, behind `wish`, which becomes the one that is looked
-// at. False: there is none.
+// Moves to the next wish after `wish` that is recording. False: there is none.
 static bool next_taking(size_t *wish)
 {
     while (*wish < wish_count && !all[*wish].taking.now)
@@ -312,7 +314,7 @@ static uint32_t stream_at(uint32_t launch)
     return of->taking.record.launches[launch].stream;
 }
 
-// Of launches on one stream the later one is enough.
+// Adds a launch; of launches on one stream only the latest is kept.
 static void mark(struct marks *marks, uint32_t launch)
 {
     uint32_t i = 0;
@@ -353,7 +355,7 @@ static struct stream *stream_of(uint64_t key)
     return s;
 }
 
-// All that a stream has: its last launch, and what its next one waits for.
+// Adds everything on a stream: its last launch, and what its next one must wait for.
 static void mark_stream(struct marks *marks, const struct stream *s)
 {
     if (s->last >= 0)
@@ -401,8 +403,8 @@ void taking_order(enum order what, uint64_t event, uint64_t stream)
         note_order(what, event, stream);
 }
 
-// The launch that was added last: its stream, and what it waits for that its stream has not waited
-// for before.
+// Sets, for the launch that was added last, its stream and what it waits for that its stream has
+// not waited for before.
 static void settle_order(struct record_launch *launch, uint64_t key)
 {
     struct stream *s = stream_of(key);
@@ -427,8 +429,7 @@ static void settle_order(struct record_launch *launch, uint64_t key)
     s->last = (int32_t)(launch - of->taking.record.launches);
 }
 
-// The name of the file with the content of allocation `which` before or after the launches of a
-// take.
+// The file name for the content of allocation `which`, before or after the launches of a recording.
 static const char *content_name(uint32_t take, size_t which, const char *when, struct arena *arena)
 {
     return arena_printf(arena, "%d.%u.%zu.%s", (int)getpid(), take, which, when);
@@ -445,7 +446,7 @@ static void remove_contents(uint32_t take, size_t count)
     }
 }
 
-// A new file in the folder of PLUMB_CAPTURE, mapped.
+// Makes a file in the folder PLUMB_CAPTURE and maps it.
 static unsigned char *new_file(const char *name, size_t bytes)
 {
     char *path = xprintf("%s/%s", of->wish->folder, name);
@@ -478,7 +479,7 @@ static void copy_out(void *to, CUdeviceptr from, size_t bytes)
         refuse("copying %zu bytes from the device: %s", bytes, driver_error(driver, code));
 }
 
-// Why an allocation's bytes cannot stand in a record; NULL: they can.
+// Why a record cannot hold an allocation's bytes; NULL: it can.
 static const char *why_not(CUdeviceptr base, size_t bytes)
 {
     int managed = 0, ordinal = -1;
@@ -498,7 +499,7 @@ static const char *why_not(CUdeviceptr base, size_t bytes)
                : NULL;
 }
 
-// The bytes of the records of other shapes.
+// The bytes in the records of other shapes.
 static uint64_t kept_bytes(void)
 {
     uint64_t sum = 0;
@@ -512,8 +513,8 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-// The number of the held allocation at this place, which is held from now on. -1: it cannot be
-// held.
+// Returns the number of an allocation, whose content is saved when it is first asked for. -1: that
+// is not possible.
 static int hold(CUdeviceptr base, size_t bytes)
 {
     const size_t count = of->taking.record.content_count;
@@ -543,7 +544,7 @@ static int hold(CUdeviceptr base, size_t bytes)
     return (int)count;
 }
 
-// The word's address in terms of what is held. False: it is no address.
+// Converts a word into an address relative to a saved allocation. False: it is no address.
 static bool address_at(struct record_address *out, uint32_t at, uint64_t word)
 {
     CUdeviceptr base;
@@ -570,7 +571,7 @@ static void find_map(struct record_launch *launch, uint32_t at, const struct mad
     launch->maps[launch->map_count++] = map;
 }
 
-// Descriptors begin at multiples of 64 bytes, addresses at multiples of 8.
+// Looks for descriptors at multiples of 64 bytes, and for addresses at multiples of 8.
 static void find_addresses(struct record_launch *launch)
 {
     const uint32_t words = launch->size / WORD + 1;
@@ -597,7 +598,7 @@ static void find_addresses(struct record_launch *launch)
     }
 }
 
-// Where the launch's image stands in the record, counted from 1.
+// The index, from 1, of an image in the record.
 static uint32_t image_of(int32_t image)
 {
     struct record *record = &of->taking.record;
@@ -685,9 +686,9 @@ void taking_transfer(const struct record_launch *transfer, const uint64_t *addre
         take_transfer(transfer, addresses, stream);
 }
 
-// ---- the end ----
+// ---- the end of a recording ----
 
-// Writes what the allocation holds now where it is not what it held before.
+// Writes the present content of an allocation if it differs from the earlier one.
 static void compare(size_t which)
 {
     struct held_memory *held = &of->taking.held[which];
@@ -711,7 +712,7 @@ static void compare(size_t which)
         munmap(after, held->bytes);
 }
 
-// "record.PID", and of the second shape "record.PID.2".
+// Makes the name "record.PID", for the second shape "record.PID.2".
 static void name_record(char *out, size_t size)
 {
     const size_t nth = (size_t)(of->taking.shape - of->shapes) + 1;
@@ -721,7 +722,7 @@ static void name_record(char *out, size_t size)
         snprintf(out, size, "record.%d.%zu", (int)getpid(), nth);
 }
 
-// Writes the record. An earlier record of this shape goes.
+// Writes the record, and removes an earlier one of this shape.
 static void write_record(void)
 {
     struct buffer text = {0};
@@ -758,7 +759,8 @@ static bool has_changed(void)
     return changed;
 }
 
-// One that changes nothing is worth less than the one before it: what it writes was there already.
+// A recording that changes nothing is worth less than the one before it, because its results were
+// there already.
 void taking_end(size_t wish)
 {
     of = &all[wish];

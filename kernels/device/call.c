@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which of a kernel's functions is meant.
+// Calls the functions of a kernel, by the version of the ABI that it has.
 #include "kernels/device/call.h"
 
 static int is_first(const struct plumb_form_kernel *kernel, const struct plumb_form *form)

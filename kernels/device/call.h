@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Asks a kernel of either version of the ABI. Version 1 is asked about plain problems alone; a
-// kernel of version 2 about those too, unless its first part answers them.
+// Asks a kernel of either version of the ABI. A kernel of version 1 is only asked about plain
+// problems. A kernel of version 2 is asked about these, too, unless its version 1 part answers.
 #ifndef PLUMB_CALL_H
 #define PLUMB_CALL_H
 
 #include "kernels/kernel.h"
 
-// Whether the kernel says that it does the problem.
+// Whether the kernel says that it supports the problem.
 int call_supports(const struct plumb_form_kernel *kernel, const struct plumb_form *form);
 size_t call_workspace(const struct plumb_form_kernel *kernel, const struct plumb_form *form);
-// Whether there is a prepare(); without one it returns 0.
+// Whether the kernel has a prepare(); without one, call_prepare() returns 0.
 int call_prepares(const struct plumb_form_kernel *kernel, const struct plumb_form *form);
 int call_prepare(const struct plumb_form_kernel *kernel, const struct plumb_form_args *args,
                  void *stream, const char *pin, char *note, size_t note_size);

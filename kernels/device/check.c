@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tolerance of an output, and its comparison with a reference, element by element. It is the
-// host's half; a GPU compares in its own file by the same rule.
+// The tolerance of an output, and its comparison with a reference, element by element. This is the
+// host's part; a GPU compares in its own file by the same rule.
 #include "kernels/device/check.h"
 
 #include "kernels/device/inputs.h"
@@ -22,7 +22,7 @@ static double operand_scale(const struct problem *p)
     return sqrt(value * scales);
 }
 
-// Of alpha 1 and nothing added, before tensors are scaled.
+// The scale for alpha 1 with nothing added, before tensors are scaled.
 static double product_scale(const struct problem *p)
 {
     return operand_scale(p) * operand_scale(p) * sqrt((double)p->k);
@@ -33,7 +33,7 @@ double check_tensor_scale(const struct problem *p)
     return p->in == DTYPE_E2M1 ? 1 / sqrt(product_scale(p)) : 1;
 }
 
-// All that is added has the size of the product.
+// Everything that is added has the size of the product.
 double check_scale(const struct problem *p)
 {
     const double tensors = check_tensor_scale(p) * check_tensor_scale(p);
@@ -129,7 +129,7 @@ uint64_t check_count_c(const struct problem *p)
     return (uint64_t)p->batch * (uint64_t)p->m * (uint64_t)p->n;
 }
 
-// Element `at` of an input matrix, made anew.
+// Generates element `at` of an input matrix again.
 static double input(enum dtype type, uint64_t seed, int which, uint64_t at)
 {
     const float value = inputs_normal(seed, which, at);

@@ -33,27 +33,27 @@
 #include "kernels/device/device.h"
 
 double check_scale(const struct problem *problem);
-// The scale of each operand's tensor, of e2m1; so that the product's size is 1.
+// The scale of each operand's tensor, for e2m1; with it the product's size is 1.
 double check_tensor_scale(const struct problem *problem);
 double check_tolerance(const struct problem *problem);
-// The `far` of a k of at least 1.
+// The value `far` for a k of at least 1.
 double check_farthest(double k);
 
-// Where elements lie (kernels/kernel.h, gemm/host/host.h): A(i,l) = a[i * a_row + l * a_col],
+// The places of elements (kernels/kernel.h, gemm/host/host.h): A(i,l) = a[i * a_row + l * a_col],
 // B(l,j) = b[l * b_row + j * b_col].
 struct check_strides {
     int64_t a_row, a_col, b_row, b_col;
 };
 struct check_strides check_strides(const struct problem *problem);
-// Elements of all B and C matrices of a problem without groups (batch and both weights of
-// dual-silu).
+// The number of elements of all B and of all C matrices, for a problem without groups (batch and
+// both weights of dual-silu).
 uint64_t check_count_b(const struct problem *problem);
 uint64_t check_count_c(const struct problem *problem);
 
-// One element in float64, from the generator and not from memory. row = batch * m + i.
+// Computes one element in float64, from the generator and not from memory. row = batch * m + i.
 double check_element(const struct problem *problem, uint64_t seed, int64_t row, int64_t col);
 
-// Holds one value against its reference; keeps the largest error and the first wrong place.
+// Compares one value with its reference; keeps the largest error and the first wrong place.
 void check_value(struct comparison *out, double got, double wanted, double scale, double tolerance,
                  int64_t row, int64_t col);
 

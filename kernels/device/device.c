@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds a device kind among those that were built in.
+// Finds a kind of device among those of this build.
 #include "kernels/device/device.h"
 
 #include <string.h>

@@ -668,8 +668,9 @@ static size_t host_free_bytes(struct device_base *device)
     return pages > 0 && page > 0 ? (size_t)pages * (size_t)page / 4 : 0;
 }
 
-// What programs can still be given, with what the system keeps of files. Pages come when they are
-// written to, and who finds none then is killed: so nobody is promised more. SIZE_MAX: not told.
+// Memory that programs can still get, including what the system uses to cache files. Pages are only
+// taken when they are written to, and a program is killed if there are none then, so no more is
+// promised. SIZE_MAX: not known.
 static size_t available_bytes(void)
 {
     char line[128];
@@ -686,7 +687,7 @@ static size_t available_bytes(void)
 static int take_memory(void **out, struct device_base *device, enum host_range range, size_t bytes,
                        struct error *err)
 {
-    enum { LARGE = 64 << 20 }; // below it nobody asks what there is
+    enum { LARGE = 64 << 20 }; // below this size nobody asks how much there is
     const size_t there = bytes < LARGE ? SIZE_MAX : available_bytes();
     void *place =
         bytes > there ? NULL : host_memory_take(((struct host *)device)->memory, range, bytes);
@@ -810,10 +811,10 @@ static void flush_caches(struct host *host, enum flush flush)
 
 static void pin_to(const cpu_set_t *cpus)
 {
-    sched_setaffinity(0, sizeof(*cpus), cpus); // where it is refused, the scheduler decides
+    sched_setaffinity(0, sizeof(*cpus), cpus); // if it is refused, the scheduler decides
 }
 
-// `count` launches from number `first` on; what they took.
+// Runs `count` launches from number `first` on, and returns their time.
 static double launch_some(int *code, const struct batch *batch, uint32_t first, uint32_t count)
 {
     double took_ns = 0;
@@ -864,8 +865,7 @@ static int host_sample(struct sample *out, struct findings *found, struct device
     if (!batch->each)
         took_ns = launch_together(code, host, batch);
     out->time_ns = fmax(took_ns, 1.0) / batch->launches;
-    // What the clock is around the kernel; wide vectors may lower it for a while, which shows
-    // after.
+    // The clock around the kernel. Wide vectors may lower it for a while, which shows afterwards.
     out->clock_hz = (clock_hz + host_clock_hz()) / 2;
     out->temperature_c = INT16_MIN;
     out->power_mw = -1;
@@ -903,7 +903,7 @@ const struct device_ops device_host = {
     .differ = host_differ,
     .fill = host_fill,
     .noise = host_noise,
-    .calm = host_sync, // nothing outlasts the flush here
+    .calm = host_sync, // nothing survives the flush here
     .reference = host_reference,
     .compare = host_compare,
     .reference_free = host_reference_free,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A problem as the ABI's forms say it, and its operands as references read them.
+// Converts a problem to the ABI's forms, and its operands for the references.
 #include "kernels/device/form.h"
 
 #include "kernels/device/check.h"

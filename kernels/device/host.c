@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the parts of the host device stand on: this machine's time, clock and caches, and memory
-// that other processes see too.
+// What the parts of the host device use: time, clock and caches of this machine, and memory shared
+// with other processes.
 #include "kernels/device/host.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ size_t host_cache_bytes(int level)
 double host_clock_hz(void)
 {
 #ifdef CHAIN
-    // The fastest of several short pieces: an interrupt lengthens one of them, never shortens it.
+    // Takes the fastest of several short pieces, because an interrupt can only lengthen one.
     enum { PIECES = 5, STEPS = 1500 };
     uint64_t x = 0, step = 3;
     double least_ns = INFINITY;
@@ -82,7 +82,7 @@ struct range_piece {
 
 struct range {
     int segment;
-    struct range_piece *pieces; // taken ones, in order
+    struct range_piece *pieces; // pieces that are taken, in order
     size_t count, room;
 };
 
@@ -151,7 +151,7 @@ void *host_memory_take(struct host_memory *memory, enum host_range range, size_t
     size_t at = 0, i = 0;
     if (bytes > range_bytes / 2)
         return NULL;
-    bytes = (bytes + page) / page * page; // never nothing
+    bytes = (bytes + page) / page * page; // never 0
     for (; i < r->count && r->pieces[i].at - at < bytes; i++)
         at = r->pieces[i].at + r->pieces[i].bytes;
     if (range_bytes - at < bytes)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What NVIDIA's management library says of a GPU. Loaded at run time, read only: nothing here can
-// change a setting.
+// What NVIDIA's management library tells about a GPU. It is loaded at run time and only read from:
+// nothing here can change a setting.
 #ifndef PLUMB_NVML_H
 #define PLUMB_NVML_H
 
@@ -15,9 +15,9 @@ struct nvml_state {
     int power_mw;      // -1 if unknown
 };
 
-// NULL when the library or the GPU is not there: figures are then unknown, nothing fails.
+// NULL when the library or the GPU is missing: figures are then unknown, and nothing fails.
 struct nvml *nvml_open(const char *uuid);
-void nvml_close(struct nvml *nvml); // NULL does nothing
+void nvml_close(struct nvml *nvml); // NULL is allowed
 struct nvml_state nvml_read(struct nvml *nvml);
 void nvml_driver(struct nvml *nvml, char *out, size_t size); // "" if unknown
 double nvml_power_limit_w(struct nvml *nvml);                // 0 if unknown

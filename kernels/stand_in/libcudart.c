@@ -29,7 +29,7 @@ static size_t module_count;
 static struct registered_function {
     const void *host;
     const char *name;
-    const unsigned char *code; // the fat binary that it was registered with
+    const unsigned char *code; // the fat binary with which it was registered
     int32_t carveout;
 } functions[FUNCTIONS_MOST];
 static size_t function_count;
@@ -37,7 +37,7 @@ static size_t function_count;
 static struct stand_in_told *told; // NULL: nobody asks
 static const void *stream_of;      // of the first launch
 static bool any_stream;
-static const char *unasked; // what was called when nobody asked: of it no launch() would tell
+static const char *unasked; // what was called while nobody asked; a launch() could not tell that
 
 static int refuse(const char *why)
 {
@@ -115,7 +115,8 @@ static uint64_t number(const unsigned char *at, size_t bytes)
     return value;
 }
 
-// False: the cubin has no such function, or one of more parameters than there is room for.
+// Reads a function's attributes. False: the cubin has no such function, or it has too many
+// parameters.
 static bool take_attributes(struct stand_in_launch *out, const unsigned char *at,
                             const unsigned char *end)
 {
@@ -335,11 +336,11 @@ int cudaLaunchKernelExC_ptsz(const struct launch_config *config, const void *hos
     return launch_with(config, host, values);
 }
 
-// ---- what else a launch() calls ----
+// ---- other functions that a launch() calls ----
 
 enum { FUNCTION_SHARED = 8, FUNCTION_CARVEOUT = 9, FUNCTION_NON_PORTABLE = 14 };
 
-// How much shared memory a kernel may have is no part of a launch; how much it has is.
+// The limit of a kernel's shared memory is no part of a launch; the amount that it uses is.
 int cudaFuncSetAttribute(const void *host, int attribute, int value)
 {
     struct registered_function *function = function_of(host);
@@ -405,7 +406,7 @@ const char *cudaGetErrorName(int code)
     return "cudaErrorNotSupported";
 }
 
-// What a library may have and need not call: whoever calls it does what depends on a GPU.
+// Functions that a library may import but need not call. A library that calls one depends on a GPU.
 #define OTHERS(X)                                                                                  \
     X(cudaMalloc)                                                                                  \
     X(cudaMallocAsync)                                                                             \
@@ -444,7 +445,7 @@ const char *cudaGetErrorName(int code)
     }
 OTHERS(DEFINE)
 
-// ---- what bench asks ----
+// ---- functions for bench ----
 
 void plumb_stand_in_begin(struct stand_in_told *out)
 {

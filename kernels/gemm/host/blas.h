@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OpenBLAS as a kernel, shared by its single-threaded and threaded modules: the reference to beat
-// and, since plumb's users do not change it, a control.
+// OpenBLAS as a kernel, shared by its single-threaded and threaded modules. It is the reference to
+// beat, and a control, because plumb's users do not change it.
 #ifndef PLUMB_BLAS_H
 #define PLUMB_BLAS_H
 
@@ -28,8 +28,8 @@ static void blas_multiply(const struct plumb_problem *p, const float *a, const f
                 trans_b ? k : n, 0.0f, c, n);
 }
 
-// The note is OpenBLAS's own description (version and the core it chose code for); a pin holds it
-// to that.
+// The note is OpenBLAS's own description (its version and the core for which it chose code); a pin
+// requires the same.
 static int blas_prepare(const struct plumb_args *args, void *stream, const char *pin, char *note,
                         size_t note_size)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the host kernels share: where an element lies in each layout, and walking a batch.
+// What the host kernels share: the places of elements in each layout, and the loop over a batch.
 //
 // The two letters of a layout are BLAS's transpositions of the column-major call that writes the
 // row-major C (which swaps the operands): the first is B's, the second A's.
@@ -29,19 +29,19 @@ static inline struct strides host_strides(const struct plumb_problem *p)
     return s;
 }
 
-// Traits that all of them have: FP32 in and out, no clusters, K whole.
+// The traits of all of them: FP32 in and out, no clusters, no split of K.
 #define HOST_TRAITS                                                                                \
     .in_type = PLUMB_FP32, .out_type = PLUMB_FP32, .cluster_m = 1, .cluster_n = 1,                 \
     .blocks_per_sm = 1, .split_k = 1
 
-// FP32 in and out, any layout and batch, no epilogue.
+// Supports FP32 in and out, any layout and batch, no epilogue.
 static inline int host_supports_fp32(const struct plumb_problem *p)
 {
     return p->in_type == PLUMB_FP32 && p->out_type == PLUMB_FP32 && p->epilogue == 0;
 }
 
-// Calls one(problem, a, b, c, state) for each product of the batch. Of a dual GEMM b is B1 with B2
-// behind it.
+// Calls one(problem, a, b, c, state) for each product of the batch. For a dual GEMM, b is B1,
+// followed by B2.
 static inline void host_batch(const struct plumb_args *args,
                               void (*one)(const struct plumb_problem *, const float *,
                                           const float *, float *, void *),
@@ -56,7 +56,7 @@ static inline void host_batch(const struct plumb_args *args,
         one(p, a + i * p->m * p->k, b + i * weights, c + i * p->m * p->n, state);
 }
 
-// launch() of a kernel whose products need a workspace.
+// The launch() of a kernel whose products need a workspace.
 static inline int host_launch(const struct plumb_args *args,
                               size_t (*workspace)(const struct plumb_problem *),
                               void (*one)(const struct plumb_problem *, const float *,

@@ -108,7 +108,7 @@ static struct simd simd_best(void)
     return (struct simd){4, 8, micro_portable};
 }
 
-// Rows and columns of a block from row-contiguous memory: out[l * tile + i] = from[i * row + l].
+// Transposes a block from row-contiguous memory: out[l * tile + i] = from[i * row + l].
 static void simd_transpose(float *out, const float *from, int64_t row, int64_t rows, int64_t depth,
                            int64_t tile)
 {
@@ -138,8 +138,8 @@ static void simd_transpose(float *out, const float *from, int64_t row, int64_t r
     }
 }
 
-// Packs a rows x depth block, `tile` rows at a time: element (i, l) of a panel goes to
-// out[l * tile + i]. Rows that do not exist are zero, so the micro-kernel needs no edge case.
+// Packs a rows x depth block, `tile` rows at a time: element (i, l) of a panel goes to out[l * tile
+// + i]. Missing rows are zero, so the micro-kernel needs no edge case.
 static void simd_pack(float *out, const float *from, int64_t row, int64_t col, int64_t rows,
                       int64_t depth, int64_t tile)
 {
@@ -152,12 +152,13 @@ static void simd_pack(float *out, const float *from, int64_t row, int64_t col, i
             simd_transpose(out, panel, row, have, depth, tile);
             continue;
         }
-        for (int64_t l = 0; l < depth; l++) // row is 1: every layout is dense one way
+        for (int64_t l = 0; l < depth; l++) // row is 1, because every layout is dense in one
+                                            // direction
             memcpy(out + l * tile, panel + l * col, (size_t)have * sizeof(float));
     }
 }
 
-// One tile of C; partial tiles go through a buffer.
+// Computes one tile of C; partial tiles go through a buffer.
 static void simd_tile(const struct simd *simd, int64_t depth, const float *a, const float *b,
                       float *c, int64_t c_row, int64_t rows, int64_t cols, int add)
 {
@@ -178,7 +179,7 @@ static int64_t simd_least(int64_t x, int64_t y)
     return x < y ? x : y;
 }
 
-// A block of C (rows x cols) from a packed block of A and one of B.
+// Computes a block of C (rows x cols) from a packed block of A and one of B.
 static void simd_block(const struct simd *simd, int64_t depth, const float *a, const float *b,
                        float *c, int64_t c_row, int64_t rows, int64_t cols, int add)
 {
@@ -189,10 +190,10 @@ static void simd_block(const struct simd *simd, int64_t depth, const float *a, c
     }
 }
 
-// Floats of workspace one thread needs.
+// The number of floats of workspace that one thread needs.
 enum { SIMD_FLOATS = (ROWS + COLS) * DEPTH };
 
-// Rows [first, last) of C; `packed` has SIMD_FLOATS.
+// Computes rows [first, last) of C; `packed` has SIMD_FLOATS.
 static void simd_rows(const struct plumb_problem *p, const float *a, const float *b, float *c,
                       int64_t first, int64_t last, float *packed)
 {

@@ -55,7 +55,7 @@ static void multiply(const struct plumb_problem *p, const float *a, const float 
         if (started[t])
             pthread_join(threads[t], NULL);
         else
-            run(&bands[t]); // the last band is this thread's, and any that got none
+            run(&bands[t]); // the last band is this thread's, and so are bands that got no thread
     }
 }
 
