@@ -194,7 +194,7 @@ struct event_touch {
 };
 
 struct event_index {
-    struct event_touch *touches; // sorted by series, then by event
+    struct event_touch *touches; // sorted by series, then by the first commit of the change
     size_t *begin;               // for each series the index of its first touch, and one index
                                  // behind the last
 };
@@ -381,6 +381,14 @@ static int timeline_read(struct timeline *out, struct store *store,
 
 // ---- finding events by the series that they touch ----
 
+static int by_first(const void *left, const void *right)
+{
+    const struct event_touch *a = left, *b = right;
+    const size_t first[] = {a->change->first, b->change->first};
+    return first[0] != first[1] ? (first[0] > first[1]) - (first[0] < first[1])
+                                : (a->event > b->event) - (a->event < b->event);
+}
+
 // Makes the index in the arena. `series` is their number.
 static void event_index_make(struct event_index *out, const struct event_list *list, size_t series,
                              struct arena *arena)
@@ -400,6 +408,10 @@ static void event_index_make(struct event_index *out, const struct event_list *l
             const struct event_change *c = &list->events[i].changes[k];
             touches[begin[c->series + 1]++] = (struct event_touch){i, c};
         }
+    }
+    for (size_t s = 0; s < series; s++) {
+        if (begin[s + 1] > begin[s])
+            qsort(touches + begin[s], begin[s + 1] - begin[s], sizeof(*touches), by_first);
     }
     *out = (struct event_index){touches, begin};
 }
@@ -921,30 +933,22 @@ static bool follows(const struct remembering *r, const struct event_change *othe
                                                            commits[c->last].id));
 }
 
-// How much of a change is left after later changes of its series, up to those that began by
-// `until`.
-static double left_by(const struct remembering *r, const struct event *e,
-                      const struct event_change *c, size_t until)
-{
-    double left = c->size.value;
-    for (size_t t = r->index.begin[c->series]; t < r->index.begin[c->series + 1]; t++) {
-        const struct event *other = &r->events->list.events[r->index.touches[t].event];
-        const struct event_change *o = r->index.touches[t].change;
-        if (other != e && other->state != EVENT_WITHDRAWN && o->first <= until && follows(r, o, c))
-            left += o->size.value;
-    }
-    return left;
-}
-
 // Whether a series is back: less than a quarter of the change is left, in the newest code if links
 // lead there, or after any later change. If it gets slower again, that is another event.
 static bool is_undone(const struct remembering *r, const struct event *e,
                       const struct event_change *c)
 {
+    const struct event_touch *touches = r->index.touches;
+    const size_t end = r->index.begin[c->series + 1];
     bool back = !c->aside && c->levelled && c->left <= c->size.value / 4;
-    for (size_t t = r->index.begin[c->series]; !back && t < r->index.begin[c->series + 1]; t++) {
-        const size_t until = r->index.touches[t].change->first;
-        back = until > c->last && left_by(r, e, c, until) <= c->size.value / 4;
+    double left = c->size.value;
+    for (size_t t = r->index.begin[c->series]; !back && t < end; t++) {
+        const struct event *other = &r->events->list.events[touches[t].event];
+        const struct event_change *o = touches[t].change;
+        if (other != e && other->state != EVENT_WITHDRAWN && follows(r, o, c))
+            left += o->size.value;
+        const bool whole = t + 1 == end || touches[t + 1].change->first > o->first;
+        back = whole && o->first > c->last && left <= c->size.value / 4;
     }
     return back;
 }
