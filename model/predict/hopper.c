@@ -99,6 +99,8 @@ static double hopper_clock_hz(const struct gpu *gpu, enum dtype in, double math_
 // What the whole chip moves for a kernel, from L2 and from DRAM. Everything here grows with m, n
 // and k; prose in hopper.h.
 
+enum { SOFT = 8, SOFT_L2 = 16, SOFT_STREAM = 8, SOFT_DRAM = 8 }; // exponents of the soft maxima
+
 enum { HILBERT_SIDE = 16, BAND_DEFAULT = 8 }; // as CUTLASS bands tiles at the widest
 enum { STORE_BYTES = 16 };
 
@@ -107,6 +109,12 @@ static double operand_bytes(const struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
     return (t->rows + t->columns) * (double)p->k * t->bytes_read;
+}
+
+// Whole slabs: rounding of what is divided makes no further one.
+static double up(double slabs)
+{
+    return ceil(slabs - 1e-6);
 }
 
 static double kept_part(const struct hopper_terms *t, double bytes)
@@ -199,18 +207,42 @@ static double dram_bytes(const struct hopper_breakdown *b, const struct hopper_t
     return moved;
 }
 
-// Shares of less than three slabs cost more than they save, and so does sharing out more than three
-// quarters of a wave: the rule of this project's stream-K
-// (kernels/gemm/cuda/configurations/cost.h).
-static const double least_slabs = 3, most_rest = 0.75;
+// Shares of less than three slabs cost more than they save, sharing out more than three quarters of
+// a wave does too, and nothing is cut unevenly that would gain less than a sixteenth: the rule of
+// this project's stream-K (kernels/gemm/cuda/configurations/cost.h).
+static const double least_slabs = 3, most_rest = 0.75, least_gain = 1.0 / 16;
+
+// How stream-K shares tiles' slabs out, in clusters and their tiles: the first `streamed` among the
+// first `sharers`, the others whole.
+struct shares {
+    double tiles, at_once;    // all tiles; clusters that run at once
+    double streamed, sharers; // 0: all are whole
+    bool uneven;              // tiles have not as many sharers each, where K is long enough
+};
+
+static struct shares shares_of(const struct hopper_terms *t)
+{
+    const double at_once = floor((double)t->sms / t->cluster);
+    struct shares s = {.tiles = t->tiles_m * (double)t->grid_n / t->cluster, .at_once = at_once};
+    const double waves = floor(s.tiles / at_once), rest = s.tiles - waves * at_once;
+    s.streamed =
+        waves && 2 * rest > at_once ? (rest > most_rest * at_once ? 0 : rest + at_once) : rest;
+    s.sharers = s.streamed > 0 ? at_once : 0;
+    s.uneven = s.streamed > at_once;
+    if (s.streamed == 0 || s.streamed > at_once)
+        return s;
+    const double even = s.streamed * floor(at_once / s.streamed);
+    s.uneven = at_once - even > least_gain * at_once;
+    s.sharers = s.uneven ? at_once : even;
+    s.sharers = most(s.streamed, least(s.sharers, s.streamed * t->slabs / least_slabs));
+    return s;
+}
 
 // Whether blocks of stream-K share tiles' slabs.
 static bool shares_out(const struct hopper_terms *t)
 {
-    double tiles = t->tiles_m * (double)t->grid_n / t->cluster;
-    double fit_at_once = (double)t->sms / t->cluster;
-    double rest = fmod(tiles, fit_at_once) / fit_at_once;
-    return tiles < fit_at_once ? t->slabs > least_slabs : rest > 0 && rest <= most_rest;
+    const struct shares s = shares_of(t);
+    return s.sharers > s.streamed || s.streamed > s.at_once;
 }
 
 // Rows of all matrices A, the last tile's as many as another's: so no turn is shorter for a row
@@ -254,6 +286,40 @@ static double line_cost_at(const struct hopper_terms *t, double part)
     return 1 + (t->line - 1) * part;
 }
 
+static bool begins_early(const struct hopper_terms *t)
+{
+    return t->in->early && t->in->problem->regime == REGIME_STREAM;
+}
+
+// Blocks of one turn.
+static double at_work(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    if (t->in->traits->split_k != SPLIT_STREAM)
+        return (double)b->blocks;
+    const struct shares s = shares_of(t);
+    return t->cluster * (s.tiles > s.at_once ? s.at_once : s.sharers);
+}
+
+// Whether blocks of one turn are more than half of the SMs: then those of the next launch of a
+// stream have no SMs of their own to begin on, and those that come late find the places that there
+// are.
+static bool fills_half(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    const double blocks = at_work(b, t);
+    const bool apart = t->cluster_m * t->cluster_n == 1 || t->in->traits->split_k == SPLIT_STREAM;
+    return begins_early(t) && apart && blocks <= (double)b->resident && 2 * blocks > (double)t->sms;
+}
+
+// How many times as many blocks as the mean cluster of SMs (GPC) the fullest has. A launch by
+// itself is spread evenly; one of a stream takes what places there are. Blocks that share an SM
+// find more of them.
+static double fullest_gpc(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    if (!fills_half(b, t) || t->cluster_m * t->cluster_n > 1)
+        return 1;
+    return least(b->blocks_per_sm > 1 ? 1.25 : 2, (double)b->resident / at_work(b, t));
+}
+
 // What the whole chip moves: fills dram_bytes, l2_bytes and their limits_ns. dram_bytes is without
 // the stores of the tiles that are last (hopper_last_stores()).
 static void hopper_chip(struct hopper_breakdown *b, const struct hopper_terms *t)
@@ -267,13 +333,21 @@ static void hopper_chip(struct hopper_breakdown *b, const struct hopper_terms *t
     double rate = gpu->l2_bytes_clk.value * clock * t->fit->l2_rate;
     if (!(rate > 0))
         return;
+    const double fullest = fullest_gpc(b, t);
+    if (fullest > 1) {
+        const double full_ns =
+            b->dram_bytes * fullest / (gpu->l2_bytes_clk.value * clock * t->fit->gpc_rate) * 1e9;
+        b->limits_ns[HOPPER_DRAM] = hopper_soft_max(b->limits_ns[HOPPER_DRAM], full_ns, SOFT_DRAM);
+    }
     double near_bytes = t->fit->l2_near_share * gpu->l2_bytes.value;
     double far = near_bytes > 0 ? 1 - least(1, near_bytes / operand_bytes(t)) : 0;
     const bool parts = t->split > 1 || t->in->traits->split_k == SPLIT_STREAM;
     const double line = line_cost_at(t, parts ? t->fit->line_split : 1);
     const double ns = line / rate * 1e9;
     b->l2_fill_ns = t->fit->l2_fill * b->dram_bytes * ns;
-    b->limits_ns[HOPPER_L2] = b->l2_bytes * (1 + t->fit->l2_far * far) * ns + b->l2_fill_ns;
+    b->limits_ns[HOPPER_L2] =
+        b->l2_bytes * (1 + t->fit->l2_far * far) * (1 + t->fit->gpc_l2 * (fullest - 1)) * ns +
+        b->l2_fill_ns;
 }
 
 // ---- blocks on Hopper ----
@@ -283,7 +357,6 @@ static void hopper_chip(struct hopper_breakdown *b, const struct hopper_terms *t
 
 enum { ROWS = 64, STEP_BYTES = 32 };
 
-enum { SOFT = 8, SOFT_L2 = 16, SOFT_STREAM = 8, SOFT_DRAM = 8 }; // exponents of the soft maxima
 enum { BLACKWELL_SOFT_L2 = 8, BLACKWELL_SOFT_DRAM = 4 };
 
 // One block's slab of K, in clocks unless the name says otherwise.
@@ -448,48 +521,57 @@ static double scattered_clk(double *chip_clk, const struct hopper_breakdown *b,
     return each / 1024 / t->split * blocks;
 }
 
-// Stream-K: K's slabs of all tiles, or of those beyond whole waves, in equal shares. The turns and
-// the time of the busiest block, with the handing on of sums.
+// What L2 takes for the sums that `blocks` leave there for others, which read them.
+static double left_sums_ns(double blocks, const struct hopper_breakdown *b,
+                           const struct hopper_terms *t)
+{
+    const struct gpu *gpu = t->gpu;
+    const double rate = gpu->l2_bytes_clk.value * most(gpu->clock_max_hz.value, t->clock);
+    const double bytes =
+        2 * blocks * b->tile_m * b->tile_n * t->weights * sizeof(float); // written and read
+    return rate > 0 ? bytes / (rate * t->fit->sums_rate) * 1e9
+                    : bytes / gpu->dram_bytes_s.value * 1e9;
+}
+
+// Stream-K: the turns and the time of the busiest block, with the handing on of sums.
 static struct clocked share_out(double *turns, struct clocked tile,
                                 const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct hopper_constants *c = t->fit;
-    double sums = (double)b->tile_m * b->tile_n / 1024 * t->weights;
-    double fit_at_once = (double)b->resident / t->cluster;
-    double tiles = (double)b->blocks / t->cluster, whole = floor(tiles / fit_at_once);
-    double rest = tiles / fit_at_once - whole, further = c->stream_rest;
-    *turns = ceil(tiles / fit_at_once);
-    double resident = fit_at_once, most_sharers = tiles * t->slabs / least_slabs, hands = 0;
-    double tiles_each;
-    if (whole < 1) {
-        // Evenly, where that leaves less than a sixteenth of the SMs; three slabs each.
-        double even = tiles * floor(resident / tiles);
-        double sharers = 16 * (resident - even) <= resident ? even : resident;
-        sharers = most(tiles, least(sharers, most_sharers)) / tiles;
-        tiles_each = 1 / sharers;
-        further = sharers - 1;
-        hands = sharers > 1;
-    } else { // nearly a whole wave is run as one
-        tiles_each = whole + (rest > most_rest ? 1 : rest);
-        hands = rest > 0 && rest <= most_rest;
-        further *= hands;
-    }
-    double hand_clk =
-        hands * (c->stream_clk + c->stream_area_clk * sums) + c->stream_peer_clk * further;
+    const struct shares s = shares_of(t);
+    const double area = (double)b->tile_m * b->tile_n / 1024 * t->weights;
+    *turns = ceil(s.tiles / s.at_once);
+    if (s.streamed == 0)
+        return times(tile, *turns);
+    const double whole = ceil((s.tiles - s.streamed) / s.at_once);
+    const double busiest = up(s.streamed / s.sharers * t->slabs) / t->slabs;
+    const struct clocked main = times(tile, whole + busiest);
+    const double each = s.sharers / s.streamed, others = each < 1 ? 1 : each - 1;
+    if (others == 0)
+        return main;
+    const double leaving = t->cluster * (each < 1 ? s.at_once : s.sharers - s.streamed);
+    const double hand_clk = c->stream_clk + (s.uneven ? c->stream_uneven_clk : 0) +
+                            (c->stream_peer_clk + c->stream_peer_area_clk * area) * others;
     const double hand_ns = hand_clk / t->clock * 1e9;
-    return plus(times(tile, tiles_each), (struct clocked){hand_ns, hand_ns});
+    return plus(main, (struct clocked){hand_ns + left_sums_ns(leaving, b, t), hand_ns});
 }
 
-// K spread over all SMs, in at most 16 parts a tile of two slabs at least (the rule of this
-// project's spread kernels, kernels/gemm/cuda/configurations/cost.h), here without its rounding: a
-// part's slabs, and all parts.
+// The parts that K of each tile is spread into: as many as find an SM, of two slabs at least, and
+// of more than 16, no more than 32, six (the rule of this project's spread kernels,
+// kernels/gemm/cuda/configurations/cost.h, its rounding of K left out).
+static double spread_parts(double sms_each, double slabs)
+{
+    return least(sms_each, most(least(slabs / 6, 32), most(1, least(slabs / 2, 16))));
+}
+
+// K spread over all SMs: a part's slabs, and all parts.
 static void hopper_spread(struct hopper_breakdown *b, struct hopper_terms *t)
 {
-    double tiles = t->tiles_m * (double)t->grid_n, two_slabs = least(t->slabs, 2);
-    double slabs = most(two_slabs, t->slabs * most(tiles / (double)t->sms, 1.0 / 16));
-    b->blocks = (int64_t)(tiles * t->slabs / slabs);
-    t->slabs = slabs;
-    t->k = slabs * b->tile_k;
+    const double tiles = t->tiles_m * (double)t->grid_n;
+    const double parts = spread_parts(floor((double)t->sms / tiles), t->slabs);
+    b->blocks = (int64_t)(tiles * parts);
+    t->slabs = up(t->slabs / parts);
+    t->k = t->slabs * b->tile_k;
 }
 
 // The busiest SM, turn by turn: all SMs ask L2 for their operands in each but the last, in which
@@ -640,6 +722,10 @@ static const double further_launch_ns[REGIMES] = {[REGIME_STREAM] = -2730,
                                                   [REGIME_ACTIVATIONS] = 900};
 static const double together_launch_ns = -1350;
 
+// A launch that may begin early waits for the one before it, where that ended long ago, too. Of 49
+// times isolated by bench and of sweeps on an H200, beside cuBLASLt's, which do not wait.
+static const double early_wait_ns = 500;
+
 static double launch_ns(const struct predict_input *in)
 {
     const double between = in->gpu->event_launch_s.value * 1e9;
@@ -647,20 +733,28 @@ static double launch_ns(const struct predict_input *in)
         return in->gpu->launch_s.value * 1e9;
     const enum regime regime = in->problem->regime;
     const bool together = regime == REGIME_COLD && in->launches_together > 1;
-    return most(0, between + (together ? together_launch_ns : further_launch_ns[regime]));
+    return most(0, between + (together ? together_launch_ns : further_launch_ns[regime])) +
+           (in->early && regime == REGIME_ISOLATED ? early_wait_ns : 0);
 }
 
 // A launch that begins under the one before sets up its barriers and descriptors there, meets its
-// cluster, and waits: what that hides of the first loads in a stream, and half of it less where
-// two warpgroups take turns. Of an H200 (baselines/recorded/h200/accuracy).
-static const double early_start_ns = 950, early_cluster_ns = 400, early_pingpong_ns = -600;
+// cluster, and waits: what that hides of the first loads in a stream, half of it less where two
+// warpgroups take turns, less the more SMs the one before holds, and once more where its blocks
+// find no SMs of their own. Of half of the sizes on two H200s (baselines/recorded/h200/accuracy).
+static const double early_start_ns = 1150, early_cluster_ns = 570, early_split_ns = 300,
+                    early_pingpong_ns = -600, early_wave_ns = -300, early_late_ns = -250;
 
-static double hidden_ns(const struct hopper_terms *t)
+static double hidden_ns(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
-    if (!t->in->early || t->in->problem->regime != REGIME_STREAM)
+    if (!begins_early(t))
         return 0;
-    return early_start_ns + (t->cluster > 1 ? early_cluster_ns : 0) +
-           (t->in->traits->overlap == OVERLAP_PINGPONG ? early_pingpong_ns : 0);
+    const double cluster_ns = t->cluster_m * t->cluster_n > 1 ? early_cluster_ns
+                              : t->cluster > 1                ? early_split_ns
+                                                              : 0;
+    const double part = least(1, at_work(b, t) / (double)b->resident);
+    return early_start_ns + cluster_ns + part * early_wave_ns +
+           (t->in->traits->overlap == OVERLAP_PINGPONG ? early_pingpong_ns : 0) +
+           (fills_half(b, t) && 2 * part > 1 && t->split <= 1 ? early_late_ns : 0);
 }
 
 static const double shared_reserve = 1024; // of each block, taken by the system
@@ -863,7 +957,8 @@ static const char *set_up(struct hopper_breakdown *b, struct hopper_terms *t)
     choose_occupancy(b, t);
     t->line = t->tensor ? line_cost(b, t) : 1;
     t->scatters =
-        !in_whole_stores((double)p->n, t->bytes_out) || !in_whole_stores(b->tile_n, t->bytes_out);
+        traits->split_k != SPLIT_SPREAD && // whose cost that is always
+        (!in_whole_stores((double)p->n, t->bytes_out) || !in_whole_stores(b->tile_n, t->bytes_out));
     t->grid_m = ceil_div(p->m, (int64_t)b->tile_m * t->cluster_m) * t->cluster_m;
     t->grid_n = ceil_div(p->n, (int64_t)b->tile_n * t->cluster_n) * t->cluster_n;
     t->slabs = (double)ceil_div(ceil_div(p->k, b->tile_k), t->split);
@@ -892,15 +987,22 @@ static const char *set_up(struct hopper_breakdown *b, struct hopper_terms *t)
 // (baselines/recorded/h100), which gave the regimes' launches alone or nothing. On Blackwell: q68
 // and q95 of seed 0's 800 times that gave the constants, a little wider, since others are to lie
 // within.
-static const double regime_band[REGIMES] = {
-    [REGIME_COLD] = 1,     [REGIME_STREAM] = 1,  [REGIME_ISOLATED] = 0.78,
-    [REGIME_DIRTY] = 1.15, [REGIME_WARM] = 0.83, [REGIME_ACTIVATIONS] = 0.93};
+struct spread {
+    double band, band_95;
+};
 
-// On the GPU that the constants are from, whose L2 and DRAM are known better: q68 of 26,132 times
-// in a stream and isolated and 1,020 in the others on an H200 (baselines/recorded/h200/accuracy).
-static const double fitted_band[REGIMES] = {
-    [REGIME_COLD] = 1,    [REGIME_STREAM] = 0.8, [REGIME_ISOLATED] = 0.78,
-    [REGIME_DIRTY] = 0.9, [REGIME_WARM] = 0.83,  [REGIME_ACTIVATIONS] = 0.78};
+static const struct spread regime_band[REGIMES] = {
+    [REGIME_COLD] = {1, 1},           [REGIME_STREAM] = {1, 1},
+    [REGIME_ISOLATED] = {0.78, 0.97}, [REGIME_DIRTY] = {1.15, 1.2},
+    [REGIME_WARM] = {0.83, 0.95},     [REGIME_ACTIVATIONS] = {0.93, 0.93}};
+
+// On the GPU that the constants are from, whose L2 and DRAM are known better: q68 and q95 of half
+// of the sizes of 31,331 times in a stream and as many isolated, and of 1,020 in the others, on
+// two H200s (baselines/recorded/h200/accuracy).
+static const struct spread fitted_band[REGIMES] = {
+    [REGIME_COLD] = {1, 1},          [REGIME_STREAM] = {1, 1},
+    [REGIME_ISOLATED] = {0.9, 0.93}, [REGIME_DIRTY] = {1.13, 1.29},
+    [REGIME_WARM] = {1.34, 1.37},    [REGIME_ACTIVATIONS] = {1.12, 1.25}};
 
 // Not as the times were taken that the constants are fitted to.
 static bool timed_otherwise(const struct predict_input *in)
@@ -908,41 +1010,49 @@ static bool timed_otherwise(const struct predict_input *in)
     return regime_of(in) != REGIME_COLD || in->launches_together > 1;
 }
 
-static double library_band(const struct predict_input *in, bool whole)
-{
-    if (simt_applies(in))
-        return in->problem->in == DTYPE_FP32 ? 0.165 : 0.12;
-    if (!whole)
-        return 0.23;
-    if (timed_otherwise(in))
-        return (in->problem->in == DTYPE_TF32 ? 0.130 : 0.098) *
-               (regime_of(in) == REGIME_DIRTY ? 1.3 : 1);
-    return in->problem->in == DTYPE_TF32 ? 0.12 : 0.10;
-}
-
-struct spread {
-    double band, band_95;
-};
-
 static struct spread twice(double band)
 {
     return (struct spread){band, 2 * band};
 }
 
+static struct spread library_band(const struct predict_input *in, bool whole)
+{
+    static const struct spread one = {0.098, 0.196}, two = {0.080, 0.170}, four = {0.130, 0.300},
+                               odd = {0.280, 0.560};
+    if (simt_applies(in))
+        return twice(in->problem->in == DTYPE_FP32 ? 0.165 : 0.12);
+    if (!timed_otherwise(in))
+        return twice(!whole ? 0.23 : in->problem->in == DTYPE_TF32 ? 0.12 : 0.10);
+    if (!whole)
+        return odd;
+    const struct spread s = in->problem->in == DTYPE_TF32       ? four
+                            : dtype_bytes(in->problem->in) == 2 ? two
+                                                                : one;
+    const double factor = regime_of(in) == REGIME_DIRTY ? 1.3 : 1;
+    return (struct spread){factor * s.band, factor * s.band_95};
+}
+
 // Of a kernel of ours on a GPU with tensor cores of warpgroups, not as the constants were fitted.
 static struct spread spread_otherwise(const struct hopper_terms *t, bool alone)
 {
-    static const struct spread streams = {0.138, 0.345}, splits = {0.120, 0.250},
-                               single = {0.113, 0.234}, one = {0.076, 0.190}, two = {0.062, 0.138},
-                               four = {0.072, 0.150};
-    const double factor = (t->gpu->fitted ? fitted_band : regime_band)[regime_of(t->in)];
-    const struct spread s = t->in->traits->split_k == SPLIT_STREAM ? streams
-                            : t->split > 1                         ? splits
-                            : alone                                ? single
-                            : t->bytes_in == 4                     ? four
-                            : t->bytes_in == 2                     ? two
-                                                                   : one;
-    return (struct spread){factor * s.band, factor * s.band_95};
+    enum { STREAMS, SPREADS, SPLITS, ALONE, ONE, TWO, FOUR, KINDS }; // bytes of an operand
+    static const struct spread fitted[KINDS] = {{0.088, 0.200}, {0.120, 0.230}, {0.080, 0.185},
+                                                {0.077, 0.167}, {0.055, 0.140}, {0.030, 0.098},
+                                                {0.028, 0.104}},
+                               judged[KINDS] = {{0.138, 0.345}, {0.120, 0.280}, {0.120, 0.280},
+                                                {0.113, 0.234}, {0.076, 0.190}, {0.052, 0.138},
+                                                {0.060, 0.150}};
+    const int32_t split = t->in->traits->split_k;
+    const int kind = split == SPLIT_STREAM   ? STREAMS
+                     : split == SPLIT_SPREAD ? SPREADS
+                     : t->split > 1          ? SPLITS
+                     : alone                 ? ALONE
+                     : t->bytes_in == 4      ? FOUR
+                     : t->bytes_in == 2      ? TWO
+                                             : ONE;
+    const struct spread s = (t->gpu->fitted ? fitted : judged)[kind],
+                        r = (t->gpu->fitted ? fitted_band : regime_band)[regime_of(t->in)];
+    return (struct spread){r.band * s.band, r.band_95 * s.band_95};
 }
 
 static struct spread spread_of(const struct hopper_breakdown *b, const struct hopper_terms *t)
@@ -1002,16 +1112,30 @@ static double transpose_ns(const struct hopper_terms *t)
     return (t->gpu->launch_s.value + bytes / rate) * 1e9;
 }
 
+// K spread over SMs: all blocks leave their sums, then take their part of the tile's 16 rows by 8
+// columns, turn by turn: each waits for the sums of all parts.
+static void add_spread(struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    const double parts = (double)b->blocks / (t->tiles_m * (double)t->grid_n);
+    const double groups = (double)b->tile_m * b->tile_n * t->weights / 512 / t->warpgroups;
+    const double rounds_ns = t->fit->spread_round_clk * up(groups / parts) / t->clock * 1e9;
+    b->split_ns = t->fit->spread_s * 1e9 + rounds_ns + left_sums_ns((double)b->blocks, b, t);
+    b->clocked_ns += rounds_ns;
+}
+
 // Partial results of a split that meet in memory, not in a cluster.
 static void add_split(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const int32_t split = t->in->traits->split_k;
     if (t->decodes && t->split > 1)
         b->split_ns = t->fit->decode_split_s * 1e9;
-    if (split != SPLIT_SPREAD && (!t->simt || split == 0 || split == 1))
+    if (split == SPLIT_SPREAD) {
+        add_spread(b, t);
         return;
-    // Fitted: of the kernels before this project's clusters, and of K spread over all SMs.
-    const double meet_s = split == SPLIT_SPREAD ? 2.4e-6 : 1.1e-6;
+    }
+    if (!t->simt || split == 0 || split == 1)
+        return;
+    const double meet_s = 1.1e-6; // fitted: of the kernels before this project's clusters
     double ending = least((double)b->blocks, (double)b->resident);
     double partials = 2 * ending * b->tile_m * b->tile_n * sizeof(float);
     double l2_s = t->gpu->l2_bytes_clk.value * t->clock;
@@ -1036,7 +1160,7 @@ static void add_ends(struct hopper_breakdown *b, const struct hopper_terms *t)
                                     : simt_store_clk;
     b->launch_ns = launch_ns(t->in); // not a matter of the SM clock
     const double met_ns = bulk && t->cluster > 1 ? t->fit->cluster_s * 1e9 : 0;
-    b->fill_ns = most(0, fill_clk / t->clock * 1e9 + met_ns - hidden_ns(t));
+    b->fill_ns = most(0, fill_clk / t->clock * 1e9 + met_ns - hidden_ns(b, t));
     b->clocked_ns += most(0, b->fill_ns - met_ns) + store_clk / t->clock * 1e9;
     double rate = gpu->dram_bytes_s.value * t->fit->store_rate;
     if (hopper_found(t) > 0 && gpu->l2_bytes_clk.value > 0) {
@@ -1088,7 +1212,7 @@ static double at_least_ns(const struct hopper_breakdown *b, const struct hopper_
     if (t->scatters)
         ends_clk += scattered_clk(&chip_clk, b, t, each);
     const double late_slabs = turns * t->slabs - least(b->stages, t->slabs);
-    return launch_ns(t->in) + most(0, ends_clk * ns - hidden_ns(t)) +
+    return launch_ns(t->in) + most(0, ends_clk * ns - hidden_ns(b, t)) +
            factor * most(t->slabs * slab_ns, late_slabs * s.latency_ns);
 }
 
@@ -1359,7 +1483,9 @@ static const char *hopper_library(struct hopper_breakdown *out, const struct pre
     const char *why = consider_all(out, &found, in, &own, factor);
     if (!found)
         return why ? why : "no candidate fits";
-    out->band_95 = 2 * (out->band = library_band(in, rows_are_whole(in->problem)));
+    const struct spread spread = library_band(in, rows_are_whole(in->problem));
+    out->band = spread.band;
+    out->band_95 = spread.band_95;
     return NULL;
 }
 
@@ -1382,7 +1508,7 @@ static const char *hopper_halves(struct hopper_breakdown *out, const struct pred
     const char *why = consider(out, &found, in, &whole, true, 1);
     consider(out, &found, in, &halves, true, 1);
     if (found) // of cuBLASLt's times in ladder/scaled-fit, as spread_of() has it
-        out->band = timed_otherwise(in) ? 0.146 * regime_band[regime_of(in)] : 0.075;
+        out->band = timed_otherwise(in) ? 0.146 * regime_band[regime_of(in)].band : 0.075;
     out->band_95 = 2 * out->band;
     return found ? NULL : why;
 }
@@ -1405,7 +1531,7 @@ static enum bound bound_of(const struct hopper_breakdown *b)
 
 static struct prediction predict(const struct predict_input *in)
 {
-    struct prediction out = {.model = "hopper", .version = "16"};
+    struct prediction out = {.model = "hopper", .version = "17"};
     struct hopper_breakdown b;
     out.why = claims_refuse(in, CLAIM_SCALES | CLAIM_LAYOUTS | CLAIM_EPILOGUES | CLAIM_WARM |
                                     CLAIM_GROUPS);
@@ -1435,7 +1561,7 @@ static struct prediction predict(const struct predict_input *in)
 
 const struct model model_hopper = {
     .name = "hopper",
-    .version = "16",
+    .version = "17",
     .why = "waves against math, shared memory, L2 and DRAM at the observed clock; what we judge by",
     .predict = predict,
     .knows_regimes = true,

@@ -80,12 +80,14 @@
     X(alone_clk, 51.32)          /* least of an instruction of a warpgroup by itself */            \
     X(port_bytes_clk, 104.5)     /* into one SM */                                                 \
     X(l2_rate, 1.289)            /* of the profile's L2 rate at the highest clock */               \
+    X(gpc_rate, 0.728)           /* of the profile's L2 rate: from DRAM into full GPCs */          \
+    X(gpc_l2, 0.524)             /* part of what else they ask of L2, which waits there */         \
     X(l2_near, 0.415)            /* weight of what neighbours in the raster ask for together */    \
     X(l2_next, 0.7683)           /* and of what other columns' blocks do */                        \
     X(l2_drift, 6.347e+05)       /* bytes of K, over which half of them have drifted apart */      \
     X(l2_near_split, 0.4986)     /* part of that, where neighbours work at parts of K */           \
     X(l2_near_twin, 0.7818)      /* and where two blocks share an SM */                            \
-    X(l2_apart, 0.9053)          /* weight where blocks ask for other slabs at one time */         \
+    X(l2_apart, 0.9694)          /* weight where blocks ask for other slabs at one time */         \
     X(l2_fill, 0.6873)           /* what comes from DRAM, beside what is asked for */              \
     X(l2_far, 0.06798)           /* more, as operands outgrow the near half */                     \
     X(l2_near_share, 0.1908)     /* of L2, which that half keeps */                                \
@@ -105,26 +107,29 @@
     X(tile_swapped, 1.14)        /* times, where operands are swapped */                           \
     X(tile_silu, 4.215)  /* times, where one of two products is taken by the other's silu */       \
     X(restart_clk, 4261) /* until the multiplications of a block that takes a place */             \
-    X(scattered_area_clk, 499.5) /* rows of C that are no multiple of 16 bytes */                  \
-    X(scattered_swapped, 0.1892) /* times, where operands are swapped */                           \
-    X(scattered_split, 0.4611)   /* times, where parts of K are added up */                        \
-    X(scattered_tile_clk, 90.53) /* and of the whole tile, whose outputs are asked about */        \
-    X(scattered_chip_clk, 1001)  /* of one SM's outputs, where all SMs store so */                 \
-    X(promote_clk, 1.012)        /* FP8 sums promoted: each time */                                \
-    X(promote_area_clk, 6.633)   /* and of a warpgroup */                                          \
-    X(scale_clk, 103.2)          /* with block scales instead: each time */                        \
-    X(scale_area_clk, 7.593)     /* and of a warpgroup */                                          \
-    X(library_scale, 0.4751)     /* times, of a library's kernel with block scales */              \
-    X(library_end, 2.374)        /* and of such a kernel's tile ends */                            \
-    X(shared_sm, 0.6732)         /* of tile ends, where blocks share an SM */                      \
-    X(reduce_area_clk, 203.8)    /* adding up a split of K: for every other block's share */       \
-    X(stream_clk, 2974)          /* stream-K: handing sums on */                                   \
-    X(stream_area_clk, 243.2)    /* and per output */                                              \
-    X(stream_peer_clk, 1148)     /* and for each further block that works on a tile */             \
-    X(stream_rest, 1.995)        /* of that, when a partial wave is shared out */                  \
-    X(decode_clk, 826.2)         /* e2m1 in registers: 128 of K, two warpgroups, beside */         \
-    X(decode_group_clk, 176)     /* and each further warpgroup */                                  \
-    X(decode_math, 0.7472)       /* this part of the multiplication */                             \
+    X(scattered_area_clk, 499.5)   /* rows of C that are no multiple of 16 bytes */                \
+    X(scattered_swapped, 0.1892)   /* times, where operands are swapped */                         \
+    X(scattered_split, 0.4611)     /* times, where parts of K are added up */                      \
+    X(scattered_tile_clk, 90.53)   /* and of the whole tile, whose outputs are asked about */      \
+    X(scattered_chip_clk, 1001)    /* of one SM's outputs, where all SMs store so */               \
+    X(promote_clk, 1.012)          /* FP8 sums promoted: each time */                              \
+    X(promote_area_clk, 6.633)     /* and of a warpgroup */                                        \
+    X(scale_clk, 103.2)            /* with block scales instead: each time */                      \
+    X(scale_area_clk, 7.593)       /* and of a warpgroup */                                        \
+    X(library_scale, 0.4751)       /* times, of a library's kernel with block scales */            \
+    X(library_end, 2.374)          /* and of such a kernel's tile ends */                          \
+    X(shared_sm, 0.6732)           /* of tile ends, where blocks share an SM */                    \
+    X(reduce_area_clk, 203.8)      /* adding up a split of K: for every other block's share */     \
+    X(sums_rate, 0.5386)           /* of the profile's L2 rate: sums left for other blocks */      \
+    X(stream_clk, 3006)            /* stream-K: handing sums on */                                 \
+    X(stream_uneven_clk, 1370)     /* more, where a tile's shares are not alike */                 \
+    X(stream_peer_clk, 920.7)      /* and for each further block that works on a tile */           \
+    X(stream_peer_area_clk, 14.69) /* and its outputs */                                           \
+    X(spread_s, 1.788e-06)         /* K spread over SMs: leaving sums, and the first wait */       \
+    X(spread_round_clk, 1506) /* and for each turn of adding up, in which parts are waited for */  \
+    X(decode_clk, 826.2)      /* e2m1 in registers: 128 of K, two warpgroups, beside */            \
+    X(decode_group_clk, 176)  /* and each further warpgroup */                                     \
+    X(decode_math, 0.7472)    /* this part of the multiplication */                                \
     X(decode_split_s, 1.871e-06) /* where blocks share K */                                        \
     X(l2_kept, 0.07566)          /* of L2: operands that are never read again from DRAM */         \
     X(l2_holds, 0.8)             /* of L2, which a launch finds again */                           \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Fits the constants of model/predict/hopper.h to measured rows:
-//     fit_hopper [--folds] [--only BEGINNING] GPU ROWS.csv...
+//     fit_hopper [--folds] [--only BEGINNING[,...]] [--whole WEIGHT] GPU ROWS.csv...
 // Files are those of the lists `fit`, `drawn`, `aligned` and `odd`, which nothing is judged on.
 // Prints the list of constants as the header has it, and per class of kernel the residuals that
 // band_of() stands for. With --folds those are of problems left out: one half of the problems is
@@ -9,9 +9,9 @@
 // and the others are as they were.
 //
 // The loss is log(1 + (x / 0.05)^2) of x = log(predicted / measured) less the kernel's bias, and
-// 0.15 of that of x itself; rows more than 2 (1.3) times slower than the best of their problem
-// weigh 0.7 (0.85). Damped Gauss-Newton steps in the logarithms of the constants, with the weights
-// that the loss gives each row.
+// 0.15 (or WEIGHT) of that of x itself; rows more than 2 (1.3) times slower than the best of their
+// problem weigh 0.7 (0.85). Damped Gauss-Newton steps in the logarithms of the constants, with the
+// weights that the loss gives each row.
 #define hopper_fitted hopper_fitted_const // the model's own is replaced by one that can change
 #include "model/predict/hopper.h"
 #undef hopper_fitted
@@ -32,8 +32,9 @@ static const char *const names[] = {HOPPER_CONSTANTS(X)};
 #undef X
 
 enum { CONSTANTS = ARRAY_COUNT(names), STEPS = 14, CLASSES = 8 };
-static const char *only = ""; // names of what is fitted begin so
-static const double scale = 0.05, whole_weight = 0.15, prior = 30, shift = 0.01;
+static const char *only = ""; // names of what is fitted begin so; commas are between beginnings
+static double whole_weight = 0.15;
+static const double scale = 0.05, prior = 30, shift = 0.01;
 
 struct fit_row {
     struct row row;
@@ -215,13 +216,24 @@ static void solve(struct equations *e)
     }
 }
 
+static bool is_fitted(const char *name)
+{
+    for (const char *at = only;; at += strcspn(at, ",") + 1) {
+        const size_t length = strcspn(at, ",");
+        if (strncmp(name, at, length) == 0)
+            return true;
+        if (!at[length])
+            return false;
+    }
+}
+
 // slopes[i * CONSTANTS + c]: of row i's residual by the logarithm of constant c.
 static void slopes_of(double *slopes, const double *x, struct fit_rows *all)
 {
     double *moved = xcalloc(all->count, sizeof(*moved));
     for (size_t c = 0; c < CONSTANTS; c++) {
         const double before = *constant(c);
-        if (strncmp(names[c], only, strlen(only)) != 0)
+        if (!is_fitted(names[c]))
             continue; // of no slope, so that no step moves it
         *constant(c) = before * exp(shift);
         residuals(moved, all);
@@ -338,10 +350,15 @@ int main(int argc, char **argv)
         only = argv[first + 1];
         first += 2;
     }
+    if (argc > first + 1 && strcmp(argv[first], "--whole") == 0) {
+        whole_weight = strtod(argv[first + 1], NULL);
+        first += 2;
+    }
     const struct gpu *gpu = argc > first + 1 ? gpu_find(argv[first]) : NULL;
     struct fit_rows all = {0};
     if (!gpu) {
-        fprintf(stderr, "fit_hopper [--folds] [--only BEGINNING] GPU ROWS.csv...\n");
+        fprintf(stderr, "fit_hopper [--folds] [--only BEGINNING[,...]] [--whole WEIGHT] GPU "
+                        "ROWS.csv...\n");
         return 4;
     }
     for (int i = first + 1; i < argc; i++) {

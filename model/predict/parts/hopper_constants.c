@@ -32,4 +32,7 @@ const struct hopper_constants blackwell_fitted = {.fill_clk = 3706,
                                                   .line_split = 1,
                                                   .line_port = 1,
                                                   .reduce_area_clk = 157,
+                                                  .sums_rate = 0.539,
+                                                  .spread_s = 1.788e-06,
+                                                  .spread_round_clk = 1506,
                                                   .transpose_rate = 0.73};
