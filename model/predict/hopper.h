@@ -37,12 +37,18 @@
 // warpgroup; more for 4-byte outputs and swapped operands; four times as much for two products, one
 // of which is taken by the other's silu; less where blocks share an SM), adding up a split of K,
 // over a network that all SMs share, 4400 clocks before a block's successor multiplies in grids
-// that are not persistent, and the last tile's store. Rows of C that are no multiple of 16 bytes
-// are stored element by element: half as fast when all SMs do it as when one does.
-// A prediction never falls when m, n or k grows by whole tiles, and never lies below the roofline
-// at the same clock: each of the terms above grows with all three, and every way of combining them
-// keeps that. Stream-K alone does not: it shares one tile among as many blocks as there are, each
-// further one is waited for, and with a second tile fewer are.
+// that are not persistent, and the last tile's store. Sums that blocks leave for others (stream-K,
+// K spread over SMs) go through L2 twice, at half of its rate; the block that adds them up waits
+// for each other's, or in turns for those of all.
+// In a stream a launch that begins early on more than half of the SMs finds no SMs of its own, and
+// its last blocks take the places that there are: so some clusters of SMs (GPCs) are full while
+// others are not, and what comes into a full one is late. Rows of C that are no multiple of 16
+// bytes are stored element by element: half as fast when all SMs do it as when one does. A
+// prediction never falls when m, n or k grows by whole tiles, and never lies below the roofline at
+// the same clock: each of the terms above grows with all three, and every way of combining them
+// keeps that. Two ways to split K do not: stream-K shares one tile among as many blocks as there
+// are, each further one is waited for, and with a second tile fewer are; and what K is spread over
+// is added up the sooner, the more parts there are.
 // Where the constants are from: "constants" below.
 #ifndef PLUMB_MODEL_PREDICT_HOPPER_H
 #define PLUMB_MODEL_PREDICT_HOPPER_H
@@ -65,9 +71,11 @@
 // tile_silu alone is from 4,663 times of dual GEMMs (--only tile_silu h200-sxm
 // ladder/dual-fit.csv), scale_* from 1,520 of FP8 with block scales (--only scale_ h200-sxm
 // ladder/scaled-fit.csv), library_* from cuBLASLt's 31 there (--only library_), decode_* from 152
-// of NVFP4 (--only decode_ h200-sxm ladder/nvfp4.csv), stream_* from the 2,475 of stream-K
-// among the first (--only stream_), once its form was that of the kernels. What the model is judged
-// on, and by which command: baselines/recorded/h200/accuracy.
+// of NVFP4 (--only decode_ h200-sxm ladder/nvfp4.csv). stream_*, spread_*, sums_rate and l2_apart
+// are from the 4,737 rows of stream-K and K spread over SMs among the first and 952 in a stream
+// (--only stream_,spread_,sums_,l2_apart --whole 1), gpc_* from 16,353 in a stream (--only gpc_):
+// those are of half of the sizes on two H200s. What the model is judged on, and by which command:
+// baselines/recorded/h200/accuracy.
 
 // name, value. One X per number; clk: SM clocks; "area": per 1024 outputs of a tile.
 #define HOPPER_CONSTANTS(X)                                                                        \
