@@ -749,7 +749,7 @@ enum { TRIED_ROWS = 2000, WAYS = 2 * REGIMES + 1 };
 struct timing {
     enum regime regime;
     bool without_launch;
-    bool together; // cold launches on the host, back to back
+    bool together; // cold launches were timed on the host, several of them back to back
 };
 
 // The way of timing that fits best among those that were tried, and the first one, which is cold,

@@ -70,16 +70,18 @@ const char *explain_code(const char **why, const struct code_facts *base,
 //
 // The compiler's output for base and head is compared. This gate never measures and never claims a
 // time; each of its sentences begins with "static:". The rules, first fit:
-//   worse        a ptxas note of lost performance (C7508, C7510, C7511, C7515) appears; or spills
-//                grow (what local loads and stores move); or the model's time for the traits grows
-//                by more than the margin and the model's own error band: each is what a person
-//                would stop a change for, so the verdict is slower
-//   fewer warps  fit on an SM: only a device can tell, undecided
-//   unreadable   there is no machine code: undecided
-//   better       spills shrink or a note goes, or the model's time falls by more than the same
-//   bound alike        everything else
-// No fact of these says that the time is the same or less: the verdict of the last two is "not
-// measured", which passes unless the policy says gate.static-alone = fail (conclude.c).
+//   worse        The head has a new ptxas note of lost performance (C7508, C7510, C7511, C7515), or
+//                it spills more bytes, or the model's time grows by more than the margin and the
+//                model's own error band. A reviewer would stop each of these changes, so the
+//                verdict is "slower".
+//   fewer warps  Fewer warps fit on an SM. Only a device can tell whether that is slower, so the
+//                verdict is "undecided".
+//   unreadable   There is no machine code. The verdict is "undecided".
+//   better       The head spills fewer bytes, or lost a ptxas note, or the model's time falls by
+//                more than the same bound.
+//   alike        everything else
+// The last two findings do not prove that the kernel takes the same time or less. Their verdict is
+// "not measured", which passes unless the policy says gate.static-alone = fail (conclude.c).
 
 struct static_change {
     int32_t notes;     // number of ptxas's notes, head - base

@@ -737,8 +737,8 @@ static bool is_behind(struct placing *p, const struct linked_change *c)
                                                 line->items[line->count - 1].id, c->at.id));
 }
 
-// Whether a change is still reported with its branch, because the line has not merged the branch
-// yet. `newest`: see newest_known().
+// Whether a change on a branch still belongs to the branch's report: the main line has not merged
+// the branch yet. `newest`: see newest_known().
 static bool is_open_aside(struct loading *l, const char *at, size_t newest)
 {
     return is_reached(l, at) &&

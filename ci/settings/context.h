@@ -255,11 +255,11 @@ void context_end_leaving(struct context *context);
 // Fills a zeroed `out` with the driver's and the shipped figures for this bench's device.
 void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *arena);
 
-// Says why the shipped profile should be used and not the one calibrated on the device; NULL: the
-// calibrated one should be used. The caller frees. The shipped profile stays in two cases: it
-// predicts the GEMMs of the device's newest run better; or it was itself judged by measured times,
-// and that run has too few. Micro-benchmarks draw less power than a product does, so their clocks
-// may mislead.
+// Says why the shipped profile should be used and not the one calibrated on the device; *why is
+// NULL if the calibrated one should be used. The caller frees *why. The shipped profile stays in
+// two cases. Either it predicts the GEMMs of the device's newest run better, or that run has too
+// few GEMMs to tell and the shipped profile was itself judged by measured times. Micro-benchmarks
+// draw less power than a product does, so their clocks may mislead.
 int profile_stays(char **why, const struct gpu *calibrated, const struct gpu *shipped,
                   struct store *store, const char *uuid, struct error *err);
 

@@ -991,7 +991,8 @@ static int put_value(struct record_launch *out, const struct making *m, uint32_t
     }
 }
 
-// Parameters, addresses and maps of a launch. entry: NULL lays them out as C does it.
+// Fills in a launch's parameters, addresses and tensor maps. Without an `entry` the parameters are
+// laid out like the members of a struct in C.
 static int plan_put_parameters(struct record_launch *out, const struct making *m,
                                const struct plan_launch *launch, const struct plan_entry *entry)
 {

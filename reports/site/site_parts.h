@@ -29,7 +29,7 @@ struct site_commit {
     int64_t first_run; // the smallest id among its runs, which stays the same when more runs come
     size_t *runs;      // indices of its runs, newest first, in the map's memory
     size_t run_count;
-    size_t *events; // indices into site->events, of events that it may have begun
+    size_t *events; // indices into site->events: the events that this commit may have begun
     size_t event_count;
     char slug[SLUG_TEXT];
 };

@@ -39,7 +39,7 @@ struct group {
 // really works.
 int group_find(struct group *out, const char *own, const char *mounts, struct error *err);
 
-// The limits; 0: none. CPU: the weight, where others have 100.
+// The limits of a group; 0: no limit. That of the CPU is a weight; other groups have 100.
 struct group_limits {
     uint64_t most[GROUP_LIMITS];
 };
