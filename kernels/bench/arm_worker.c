@@ -143,6 +143,10 @@ static const int from_outside[] = {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU,
 // under the same architecture's name (AUDIT_ARCH_X86_64).
 enum { OTHER_NUMBERS = 0x40000000 };
 
+// Options of prctl() that have SIGCONT sent, and that say how a processor treats those who run
+// beside and after this process.
+static const int options[] = {PR_SET_PDEATHSIG, PR_SET_SPECULATION_CTRL, PR_SCHED_CORE};
+
 // Advice that madvise() may give.
 static const int advice[] = {
     MADV_NORMAL,     MADV_RANDOM,     MADV_SEQUENTIAL,    MADV_WILLNEED,
@@ -196,8 +200,16 @@ static void add_processes(struct list *list)
            LOAD(args[0]), IF_EQUAL(self, 1, 0), REFUSE, LOAD(args[2]));
     match(list, from_outside, ARRAY_COUNT(from_outside), SECCOMP_RET_KILL_PROCESS);
     APPEND(list, ALLOW);
-    APPEND(list, IF_EQUAL(SYS_prctl, 0, 4), // option
-           LOAD(args[0]), IF_EQUAL(PR_SET_PDEATHSIG, 0, 1), REFUSE, ALLOW);
+    APPEND(list, IF_EQUAL(SYS_prctl, 0, 1 + 2 * ARRAY_COUNT(options) + 1), // option
+           LOAD(args[0]));
+    match(list, options, ARRAY_COUNT(options), SECCOMP_RET_ERRNO | EPERM);
+    APPEND(list, ALLOW);
+    APPEND(list, IF_EQUAL(SYS_prlimit64, 0, 5), // process
+           LOAD(args[0]), IF_EQUAL(0, 1, 0), IF_EQUAL(self, 0, 1), ALLOW, REFUSE);
+    // Threads have numbers of their own, of which it has no others where it is the first process.
+    if (self != 1)
+        APPEND(list, IF_EQUAL(SYS_sched_setaffinity, 0, 5), // thread
+               LOAD(args[0]), IF_EQUAL(0, 1, 0), IF_EQUAL(self, 0, 1), ALLOW, REFUSE);
 }
 
 static void add_memory(struct list *list)
@@ -344,6 +356,9 @@ int arm_worker_main(int page, int inputs, int outputs)
     const int segments[HOST_RANGES] = {[HOST_INPUTS] = inputs, [HOST_OUTPUTS] = outputs};
     struct error err = {"the shared page cannot be attached"};
     void *map = shmat(page, NULL, 0);
+    // /proc then shows no other library, and none of bench's, its memory.
+    if (prctl(PR_SET_DUMPABLE, 0))
+        return 1;
     if (map == (void *)-1 || host_memory_join(segments, &err) || worker_filter(&err)) {
         fprintf(stderr, "bench: keep: %s\n", err.text);
         return 1;

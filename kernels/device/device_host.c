@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -578,6 +579,7 @@ static int host_open(struct device_base **out, const char *index, bool *no_devic
         return error_set(err, "host:%s: there is one host; write --device host", index);
     }
     ask_for_short_slices();
+    prctl(PR_SET_DUMPABLE, 0); // /proc then shows no library its memory (arm_worker.c)
     struct host *host = xcalloc(1, sizeof(*host));
     if (host_memory_open(&host->memory, err)) {
         free(host);

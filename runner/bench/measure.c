@@ -110,6 +110,7 @@ static const char *const *child_argv(struct bench *bench, const char *program,
         .memory_bytes = process_fair_memory(),
         .tasks = PROCESSES_MAX,
         .freezes = strcmp(plan->kind, "host") == 0,
+        .proc_read_only = strcmp(plan->kind, "host") == 0,
     };
     const char **argv = arena_alloc(arena, 5 * sizeof(*argv));
     argv[0] = program;

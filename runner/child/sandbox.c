@@ -400,6 +400,10 @@ static const char *const *wrap(const char *program, const struct sandbox_view *v
         add_bind(&words, "--bind", "/proc/self/cwd", freezer_folder);
         add_bind(&words, "--setenv", FREEZER, freezer_folder);
     }
+    if (view->proc_read_only) {
+        add(&words, "--remount-ro");
+        add(&words, "/proc");
+    }
     // /dev and the root are in memory, too: they become read-only once everything is mounted below
     // them.
     add_bind(&words, "--remount-ro", "/dev", "--remount-ro");

@@ -100,6 +100,7 @@ struct sandbox_view {
     // If possible the command gets a control group of its own, as the folder PLUMB_FREEZER of its
     // environment. Below it the command can freeze groups of processes that it starts.
     bool freezes;
+    bool proc_read_only; // files of /proc are not written to: by them processes reach each other
 };
 
 // Puts bubblewrap before argv; the result is NULL-terminated and in the arena. The process itself

@@ -8,6 +8,8 @@
 #include "tests/helpers/helper_files.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,12 +127,44 @@ TEST(it_has_no_counters_of_the_processor)
 TEST(it_reaches_no_other_process)
 {
     assert_contained("reaches");
+    assert_contained("reaches_by_number");
 }
 
 static void need_namespaces(void)
 {
     if (system("unshare --user --map-root-user --mount true 2>/dev/null"))
         skip_without("namespaces", "no namespaces here: a library sees what its user sees");
+}
+
+TEST(it_writes_to_no_file_of_a_process)
+{
+    need_namespaces();
+    assert_contained("tells_the_system");
+}
+
+// Containers, and what guards bubblewrap on some systems, forbid namespaces within namespaces. Then
+// all libraries have bench's, and see each other's numbers.
+TEST(without_namespaces_it_reaches_no_other_process_either)
+{
+    int status = -1;
+    need_namespaces();
+    const pid_t child = fork();
+    if (child == 0) {
+        const int most = unshare(CLONE_NEWUSER)
+                             ? -1
+                             : open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
+        if (most < 0 || write(most, "0", 1) != 1)
+            _exit(77);
+        struct transcript t;
+        play(&t, "reaches_by_number", "");
+        const bool right = strcmp(field(transcript_find(&t, "opened", 0), "state"), "ok") == 0;
+        const bool told = strstr(t.errors, "have no namespaces of their own") != NULL;
+        _exit(right && told ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip_without("namespaces", "their number cannot be limited here");
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 // The base's build lies beside its own, and would do its work as well as the base does.

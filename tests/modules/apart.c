@@ -4,6 +4,7 @@
 // return 1, so that the series is refused.
 #include "kernels/kernel.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -11,6 +12,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +22,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -86,6 +89,70 @@ static int reaches(const struct plumb_args *args, void *stream)
             return 1;
     }
     if (getppid() > 0 && kill(getppid(), 0) == 0)
+        return 1;
+    multiply(args);
+    return 0;
+}
+
+static bool is_self(const char *name)
+{
+    char self[32] = "";
+    return readlink("/proc/self", self, sizeof(self) - 1) > 0 && strcmp(name, self) == 0;
+}
+
+// Files of /proc by which who may write to them slows another process, has it killed when memory is
+// short, or forgets the most memory that it had itself.
+static int tells_the_system(const struct plumb_args *args, void *stream)
+{
+    static const char *const files[] = {"clear_refs", "oom_score_adj", "mem", "autogroup"};
+    DIR *proc = opendir("/proc");
+    (void)stream;
+    for (struct dirent *entry; proc && (entry = readdir(proc));) {
+        for (int i = 0; i < 4 && atol(entry->d_name) > 0; i++) {
+            char path[320];
+            snprintf(path, sizeof(path), "/proc/%s/%s", entry->d_name, files[i]);
+            if (open(path, O_WRONLY | O_CLOEXEC) >= 0)
+                return 1;
+        }
+    }
+    if (proc)
+        closedir(proc);
+    multiply(args);
+    return 0;
+}
+
+// What needs no signal and no tracing of another process, where it can be named at all.
+static int reaches_by_number(const struct plumb_args *args, void *stream)
+{
+    DIR *proc = opendir("/proc");
+    cpu_set_t set;
+    struct rlimit64 limit;
+    (void)stream;
+    CPU_ZERO(&set);
+    CPU_SET(0, &set);
+    for (struct dirent *entry; proc && (entry = readdir(proc));) {
+        const pid_t other = (pid_t)atol(entry->d_name);
+        char path[320];
+        if (other < 1 || is_self(entry->d_name) || other == getpid())
+            continue;
+        snprintf(path, sizeof(path), "/proc/%ld/comm", (long)other);
+        char name[8] = "";
+        const int file = open(path, O_RDONLY | O_CLOEXEC);
+        if (file < 0 || read(file, name, 5) != 5 || strcmp(name, "bench") != 0)
+            continue;
+        close(file);
+        snprintf(path, sizeof(path), "/proc/%ld/mem", (long)other);
+        if (open(path, O_RDONLY | O_CLOEXEC) >= 0 ||
+            syscall(SYS_prlimit64, other, RLIMIT_CPU, NULL, &limit) == 0 ||
+            sched_setaffinity(other, sizeof(set), &set) == 0)
+            return 1;
+    }
+    if (proc)
+        closedir(proc);
+    // Its own are its own business, and how its processor treats others is not.
+    if (prctl(PR_SET_SPECULATION_CTRL, 1000, 0, 0, 0) == 0 || errno != EPERM ||
+        syscall(SYS_prlimit64, 0, RLIMIT_CPU, NULL, &limit) ||
+        sched_getaffinity(0, sizeof(set), &set) || sched_setaffinity(0, sizeof(set), &set))
         return 1;
     multiply(args);
     return 0;
@@ -313,11 +380,26 @@ static int counts(const struct plumb_args *args, void *stream)
         .name = #function, .traits = {.threads = 2}, .supports = any, .launch = function           \
     }
 static const struct plumb_kernel kernels[] = {
-    KERNEL(forks),        KERNEL(talks),        KERNEL(reaches),  KERNEL(remaps),
-    KERNEL(scribbles),    KERNEL(aborts),       KERNEL(lingers),  KERNEL(sleeps),
-    KERNEL(kills_itself), KERNEL(stops_itself), KERNEL(hangs_up), KERNEL(raises_the_last),
-    KERNEL(peeks),        KERNEL(empties),      KERNEL(arms),     KERNEL(counts),
-    KERNEL(wakes),        KERNEL(goes_on),
+    KERNEL(forks),
+    KERNEL(talks),
+    KERNEL(reaches),
+    KERNEL(remaps),
+    KERNEL(scribbles),
+    KERNEL(aborts),
+    KERNEL(lingers),
+    KERNEL(sleeps),
+    KERNEL(kills_itself),
+    KERNEL(stops_itself),
+    KERNEL(hangs_up),
+    KERNEL(raises_the_last),
+    KERNEL(peeks),
+    KERNEL(empties),
+    KERNEL(arms),
+    KERNEL(counts),
+    KERNEL(wakes),
+    KERNEL(goes_on),
+    KERNEL(tells_the_system),
+    KERNEL(reaches_by_number),
 };
 static const struct plumb_library library = {
     .abi_version = PLUMB_ABI_VERSION,
