@@ -609,7 +609,7 @@ bool history_is_linked(const struct linked_history *linked, const struct history
 // ---- keeping the result ----
 
 // Raised when the same links would give another result.
-enum { LINKS_KEPT_VERSION = 18 };
+enum { LINKS_KEPT_VERSION = 19 };
 
 // Makes a text that identifies what the kept result depends on. It also depends on the newest code,
 // which may have come without a link.

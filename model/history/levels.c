@@ -690,35 +690,33 @@ static bool level_tell(struct link_told *out, double *weight, double *residual,
 // three loops thus move t little, and intervals hold what they should (test_levels_unlike.c).
 // The equations are weighed and factored anew only where a variance came out more than a fifth off
 // what it was weighed with; then all errors are multiplied by the square root of what is left on
-// average, the standard deviation of unit weight of the surveyors. It begins with the priors; in a
-// long history with what the newest codes say for themselves, so that one factor and one inverse
-// are nearly always all. Intervals are Student's: degrees of freedom are the prior's weight and the
-// loops, each counted for (t^2 / v)^2 of one, which is how far it tells of t.
-// A link that does not fit. Its residual over its own standard deviation, sqrt((1 - h) / w), is
-// held against those of all others (externally studentised, so that neither a wrong link nor a
-// wrong t hides it; Baarda 1968 had the idea for levelling nets). The worst within 128 codes is set
-// aside, and then the next.
-// One wrong link cannot hide behind its own square, but several can behind each other's: with 5 in
-// 100 off by 3 %, t came out at 0.18 %, u at 17 %, 17 in 100 of them were found, and intervals of
-// 95 % held 91.6 %. So while misfits are looked for, no link counts for more than 1.5 standard
-// deviations, in t, in u and in what the worst is held against: squares are min(r^2, (1.5 sd)^2)
-// over 0.778, their mean where errors are normal (Huber's proposal 2, 1964). What then remains is
-// estimated once more by its whole squares: heavy tails are no misfits and shall count.
-// The chance is 1 % over all links that any good one is taken for bad, and 1 % more for each that
-// is already aside: of those set aside, one in a hundred is good (Benjamini and Hochberg 1995).
-// Doubt. Links that are in the same loops and no others have the same score, whichever of them is
-// wrong: then all k of them are doubted and none is set aside, and the next worst is looked at. So
-// one loop alone convicts nobody. What their loops miss, M = r / (1 - h), is the error of one of
-// them: for each, a variance of M^2 / k besides its own. So the intervals of the codes between them
-// hold either answer. A doubted link tells nothing of t and u. It is asked anew whenever another
-// was set aside: many doubts came from that one.
-// Taking the worst again and again can take the good ones: where three of a code's six links are
-// off alike, three others go, and the code seems to have moved. So at the end a code that has lost
-// at least as many links as it kept is doubted, with all n of them: it is at M or at 0, where M is
-// what those that were lost miss, and with a variance of n M^2 / 4 each its interval holds both. Of
-// 24,000 codes with 5 misfits in 100 links that is so of five; all five were false changes.
+// average, the standard deviation of unit weight of the surveyors. It begins with the priors,
+// and two factors and two inverses are nearly always all. Intervals are Student's: degrees of
+// freedom are the prior's weight and the loops, each counted for (t^2 / v)^2 of one, which is how
+// far it tells of t. A link that does not fit. Its residual over its own standard deviation,
+// sqrt((1 - h) / w), is held against those of all others (externally studentised, so that neither a
+// wrong link nor a wrong t hides it; Baarda 1968 had the idea for levelling nets). The worst within
+// 128 codes is set aside, and then the next. One wrong link cannot hide behind its own square, but
+// several can behind each other's: with 5 in 100 off by 3 %, t came out at 0.18 %, u at 17 %, 17 in
+// 100 of them were found, and intervals of 95 % held 91.6 %. So while misfits are looked for, no
+// link counts for more than 1.5 standard deviations, in t, in u and in what the worst is held
+// against: squares are min(r^2, (1.5 sd)^2) over 0.778, their mean where errors are normal (Huber's
+// proposal 2, 1964). What then remains is estimated once more by its whole squares: heavy tails are
+// no misfits and shall count. The chance is 1 % over all links that any good one is taken for bad,
+// and 1 % more for each that is already aside: of those set aside, one in a hundred is good
+// (Benjamini and Hochberg 1995). Doubt. Links that are in the same loops and no others have the
+// same score, whichever of them is wrong: then all k of them are doubted and none is set aside, and
+// the next worst is looked at. So one loop alone convicts nobody. What their loops miss, M = r / (1
+// - h), is the error of one of them: for each, a variance of M^2 / k besides its own. So the
+// intervals of the codes between them hold either answer. A doubted link tells nothing of t and u.
+// It is asked anew whenever another was set aside: many doubts came from that one. Taking the worst
+// again and again can take the good ones: where three of a code's six links are off alike, three
+// others go, and the code seems to have moved. So at the end a code that has lost at least as many
+// links as it kept is doubted, with all n of them: it is at M or at 0, where M is what those that
+// were lost miss, and with a variance of n M^2 / 4 each its interval holds both. Of 24,000 codes
+// with 5 misfits in 100 links that is so of five; all five were false changes.
 
-enum { UPDATES = 6, NEWEST = 256, STEPS_MOST = 60, STRIDE = 4 };
+enum { UPDATES = 6, STEPS_MOST = 60, STRIDE = 4 };
 
 static const double false_alarm = 0.01;
 
@@ -1027,8 +1025,7 @@ static void weigh(struct levels *levels, double misclosure, double unlike)
     levels->rounds++;
 }
 
-static void begin_with(struct levels *levels, const struct levels *begin,
-                       const struct moderation *prior)
+static void begin_with(struct levels *levels, const struct moderation *prior)
 {
     for (size_t i = 0; i < levels->links; i++)
         levels->fit[i] = LINK_FITS;
@@ -1038,12 +1035,12 @@ static void begin_with(struct levels *levels, const struct levels *begin,
     levels->unit = 1;
     levels->degrees = prior->weight;
     levels->rounds = 0;
-    weigh(levels, begin ? begin->misclosure : prior->sd, begin ? begin->unlike : unlike_prior.sd);
+    weigh(levels, prior->sd, unlike_prior.sd);
 }
 
-static int close_from(struct levels *levels, const struct levels *begin,
-                      const struct moderation *prior, struct error *err)
+int levels_close(struct levels *levels, const struct moderation *prior, struct error *err)
 {
+    assert(prior->sd > 0 && prior->weight > 0);
     struct closing c = {.scores = xcalloc(levels->links + 1, sizeof(*c.scores)),
                         .parts = xcalloc(levels->links + 1, sizeof(*c.parts)),
                         .worst = xcalloc(levels->links + 1, sizeof(*c.worst)),
@@ -1052,7 +1049,7 @@ static int close_from(struct levels *levels, const struct levels *begin,
     size_t updates = 0;
     int status;
     c.wary = true;
-    begin_with(levels, begin, prior);
+    begin_with(levels, prior);
     while ((status = levels_solve(levels, err)) == 0 && levels->codes) {
         look(&c, levels);
         estimate(levels, &c, prior);
@@ -1077,35 +1074,5 @@ static int close_from(struct levels *levels, const struct levels *begin,
     void *const all[] = {c.scores, c.parts, c.worst, c.met, c.told};
     for (size_t i = 0; i < ARRAY_COUNT(all); i++)
         free(all[i]);
-    return status;
-}
-
-// The links among the newest codes, closed, to begin with; NULL: they are too tangled. The caller:
-// levels_free.
-static struct levels *newest_closed(const struct levels *levels, const struct moderation *prior)
-{
-    const size_t first = levels->codes > NEWEST ? levels->codes - NEWEST : 0;
-    struct levels *newest = levels_new();
-    struct error ignored;
-    for (size_t i = 0; i < levels->links; i++) {
-        struct level_link link = levels->factor->links[i];
-        if (link.from < first || link.to < first)
-            continue;
-        link.from -= first;
-        link.to -= first;
-        levels_add(newest, &link);
-    }
-    if (close_from(newest, NULL, prior, &ignored) == 0)
-        return newest;
-    levels_free(newest);
-    return NULL;
-}
-
-int levels_close(struct levels *levels, const struct moderation *prior, struct error *err)
-{
-    assert(prior->sd > 0 && prior->weight > 0);
-    struct levels *newest = levels->codes > 4 * NEWEST ? newest_closed(levels, prior) : NULL;
-    const int status = close_from(levels, newest, prior, err);
-    levels_free(newest);
     return status;
 }

@@ -343,11 +343,11 @@ static struct levels *long_history(double t, double newest_t)
     return levels;
 }
 
-// What the newest codes say is near what all say, and is all that is needed to begin with.
-TEST(long_history_is_weighed_once)
+// Once with the priors, and once with what its loops say.
+TEST(long_history_is_weighed_twice)
 {
     struct levels *levels = long_history(0.002, 0.002);
-    assert_int_equal(levels->rounds, 1);
+    assert_int_equal(levels->rounds, 2);
     assert_true(fabs(levels->misclosure - 0.002) < 0.0001);
     levels_free(levels);
 }
