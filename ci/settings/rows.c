@@ -78,14 +78,15 @@ int rows_refuse_misspelt(const struct csv *csv, const char *path, struct error *
     for (size_t i = 0; i < csv->columns; i++) {
         const char *name = csv->header[i], *meant = NULL;
         const size_t length = strlen(name);
+        int least = (length < 6 ? 1 : 2) + 1; // letters apart, of the nearest
         for (size_t j = 0; j < ARRAY_COUNT(read_columns) && length < COLUMN_NAME; j++) {
             const int apart = letters_apart(name, read_columns[j]);
             if (strcmp(name, read_columns[j]) == 0) {
                 meant = NULL;
                 break;
             }
-            if (apart <= (length < 6 ? 1 : 2) && csv_column(csv, read_columns[j]) < 0)
-                meant = read_columns[j];
+            if (apart < least && csv_column(csv, read_columns[j]) < 0)
+                meant = read_columns[j], least = apart;
         }
         if (meant)
             return error_set(err,

@@ -366,6 +366,18 @@ TEST(an_infeasible_row_says_why_and_has_no_time)
     free(line);
 }
 
+// in_dtyp is one letter from in_dtype, and two from in_type.
+TEST(a_misspelt_column_is_told_the_nearest_name)
+{
+    char *file = helper_file("m,n,k,in_dtyp\n1,2,3,fp16\n");
+    struct csv csv;
+    struct error err;
+    assert_int_equal(rows_open(&csv, file, &err), 0);
+    assert_int_equal(rows_refuse_misspelt(&csv, file, &err), -1);
+    assert_non_null(strstr(err.text, "column 'in_dtyp' would not be read; name it 'in_dtype'"));
+    csv_free(&csv);
+}
+
 TEST(bad_input_ends_with_4_and_prints_no_rows)
 {
     static const char *const bad[] = {
