@@ -28,7 +28,6 @@ missing() { # NEED: says why it is missing, if it is
     CUPTI) [ -r "$BIN/plumb_capture.so" ] || echo "its headers were not here when this was built" ;;
     nvcc) [ -x /usr/local/cuda/bin/nvcc ] || echo "there is no nvcc" ;;
     sandbox) bwrap --unshare-all --ro-bind / / true 2>&1 || echo "bwrap does not work here" ;;
-    *) echo "no word of transcript.sh" ;;
     esac
 }
 
@@ -103,6 +102,13 @@ failed=0 skipped=0 ran=0
 for test in "$folder"/[0-9]*; do
     title=$(cat "$test/title") lacks=""
     for need in $(tr ',' ' ' <"$test/needs"); do
+        case $need in
+        CUPTI | nvcc | sandbox) ;;
+        *)
+            echo "$page: $title: needs $need, which is no word of transcript.sh"
+            exit 1
+            ;;
+        esac
         why=$(missing "$need" | tail -n 1)
         [ -z "$why" ] || { lacks=$need; break; }
     done

@@ -14,6 +14,7 @@
 #include "tests/helpers/test.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +66,7 @@ int sqlite3_open_v2(const char *path, sqlite3 **db, int flags, const char *syste
     static int (*open_it)(const char *, sqlite3 **, int, const char *);
     if (!open_it)
         *(void **)&open_it = sqlite_own("sqlite3_open_v2");
+    failed = false; // SQLite asks the error of an open database, too
     const int code = open_it(path, db, flags, system);
     failed = opens_none;
     return opens_none ? SQLITE_IOERR : code;
@@ -529,6 +531,45 @@ TEST(a_store_that_sqlite_does_not_open_says_why)
         assert_non_null(strstr(err.text, "cannot be opened (the disk of this test)"));
     }
     opens_none = failed = false;
+}
+
+static int met; // errno of a disk that fails
+
+int sqlite3_file_control(sqlite3 *db, const char *name, int op, void *out)
+{
+    static int (*own)(sqlite3 *, const char *, int, void *);
+    if (!own)
+        *(void **)&own = sqlite_own("sqlite3_file_control");
+    if (!failed || op != SQLITE_FCNTL_LAST_ERRNO)
+        return own(db, name, op, out);
+    *(int *)out = met;
+    return SQLITE_OK;
+}
+
+// SQLite says the same of all of them.
+TEST(a_limit_is_told_and_not_what_sqlite_makes_of_it)
+{
+    static const struct {
+        int met;
+        const char *says;
+    } cases[] = {{EDQUOT, "the quota of disk space is used up"},
+                 {EFBIG, "`ulimit -f`"},
+                 {EMFILE, "`ulimit -n 256`"},
+                 {ENFILE, "too many open files on this machine"},
+                 {EIO, reason}};
+    struct open_store *f = *state;
+    make_run(&run, RUN_GATE, 1, 1, 5);
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct error err = {0};
+        met = cases[i].met;
+        steps = 0, fails_at = 1;
+        assert_int_equal(store_begin_run(f->store, &run, &err), -1);
+        fails_at = 0;
+        if (!strstr(err.text, cases[i].says) || strchr(err.text, '\n'))
+            fail_msg("%s: %s", cases[i].says, err.text);
+    }
+    met = 0;
+    run_free(&run);
 }
 
 // What another connection sees of changes that were committed.

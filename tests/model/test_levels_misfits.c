@@ -3,6 +3,7 @@
 // Links that do not fit the others: they are named, alone or in a crowd, and where nobody can say
 // which one is wrong, the interval says so.
 #include "model/history/levels.h"
+#include "tests/helpers/helper_peers.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
 
@@ -63,6 +64,35 @@ TEST(link_that_does_not_fit_is_named_and_set_aside)
         levels_free(levels);
     }
     assert_true(wrongly <= 3);
+}
+
+// Of links between the same two codes the last is set aside where Student's test of it against the
+// others says so, of the worst of so many once in a hundred.
+TEST(a_link_is_set_aside_where_students_test_says_so)
+{
+    enum { LINKS = 12 };
+    size_t aside = 0, kept = 0;
+    for (double x = 0.002; x < 0.012; x *= 1.02) {
+        struct net net = {0};
+        double sum = 0, square = 0;
+        for (size_t i = 0; i < LINKS; i++) {
+            put(&net, 0, 1, i + 1 == LINKS ? x : i % 2 ? -0.001 : 0.001, 1e-5);
+            sum += net.links[i].log_ratio;
+            square += net.links[i].log_ratio * net.links[i].log_ratio;
+        }
+        const double mean = sum / LINKS, part = 1 - 1.0 / LINKS,
+                     own = (x - mean) * (x - mean) / part;
+        const double others = (square - sum * mean - own) / (LINKS - 2);
+        const double chance = 2 * (1 - student_cdf(sqrt(own / others), LINKS - 2)) * LINKS / 0.01;
+        struct levels *levels = closed(&net);
+        if (chance < 0.8 || chance > 1.25) {
+            assert_int_equal(levels->fit[LINKS - 1], chance < 1 ? LINK_ASIDE : LINK_FITS);
+            aside += chance < 1;
+            kept += chance > 1;
+        }
+        levels_free(levels);
+    }
+    assert_true(aside > 10 && kept > 10);
 }
 
 // Five in 100 are wrong by 3 %: together they look like scatter, or like codes that disturb each

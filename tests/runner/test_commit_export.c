@@ -180,6 +180,8 @@ static void raw_commit(char out[OBJECT_ID_TEXT], git_odb *odb, const char *tree)
     free(text);
 }
 
+#define LETTERS_64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 TEST(export_refuses_hostile_trees)
 {
     char *directory = helper_directory(), *out = xprintf("%s/sub/out", directory);
@@ -197,10 +199,18 @@ TEST(export_refuses_hostile_trees)
     const struct {
         const char *mode, *name;
         int copies;
-    } cases[] = {{"100644", "..", 1},    {"100644", "../evil", 1}, {"100644", "/tmp/evil", 1},
-                 {"100644", ".git", 1},  {"100644", ".GIT", 1},    {"100644", "a/b", 1},
-                 {"100644", "twice", 2}, {"40000", "blob", 1},     {"100644", ".", 1},
-                 {"120000", "link", 1}};
+        const char *says;
+    } cases[] = {{"100644", "..", 1, ""},
+                 {"100644", "../evil", 1, ""},
+                 {"100644", "/tmp/evil", 1, ""},
+                 {"100644", ".git", 1, ""},
+                 {"100644", ".GIT", 1, ""},
+                 {"100644", "a/b", 1, ""},
+                 {"100644", "twice", 2, "'twice' twice"},
+                 {"100644", LETTERS_64 LETTERS_64 LETTERS_64 LETTERS_64, 1, "is no name for this"},
+                 {"40000", "blob", 1, ""},
+                 {"100644", ".", 1, ""},
+                 {"120000", "link", 1, ""}};
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         char tree[OBJECT_ID_TEXT], commit[OBJECT_ID_TEXT];
         raw_tree(tree, odb, cases[i].mode, cases[i].name, &blob, cases[i].copies);
@@ -209,6 +219,8 @@ TEST(export_refuses_hostile_trees)
             repository_export(NULL, repository, commit, NULL, 0, &helper_any_memory, out, &err);
         bool harmless = strcmp(cases[i].mode, "120000") == 0; // a link to "evil", dangling
         assert_int_equal(result == 0, harmless);
+        if (!harmless && !strstr(err.text, cases[i].says))
+            fail_msg("%s: %s", cases[i].says, err.text);
         assert_int_equal(helper_exists(sub, "out"), harmless);
         assert_false(helper_exists(sub, "evil"));
         assert_false(helper_exists("/tmp", "evil"));
