@@ -216,9 +216,9 @@ enum { EMPTY_TURNS = 15, WAIT_MS = 50, SIGNAL_CODES = 128, SETTLE_LOOKS = 200 };
 // before it leaves its processor, and on a busy machine it may leave much later. Then 10 to 100 us
 // of the system's own work are counted after the stop. The library does not run in that time,
 // because it would first have to be continued, which waitid() reports.
-// A host that takes a virtual machine's processor away meanwhile has that time counted, too: 1.5
-// and 2.0 ms of a library that nobody had continued were seen, in one opening of 25 at a load of 20
-// on two processors.
+// More is counted now and then of a library that nobody continued: 1.5 and 2.0 ms were seen, in one
+// opening of 25 at a load of 20 on the two processors of a virtual machine. What that time was is
+// not known; the machine's own host may have taken the processor away.
 static const double still_ns = 5e3, much_ns = 1e8;
 
 struct arm_process {
