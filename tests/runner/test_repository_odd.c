@@ -117,25 +117,6 @@ static unsigned char *index_with(const char *path, size_t *size)
     return bytes;
 }
 
-// What lies in a folder of no repository is not its configuration.
-TEST(a_folder_of_no_repository_needs_no_extension)
-{
-    struct repository *opened = NULL;
-    struct error err = {0};
-    char *folder = helper_directory(), *file = xprintf("%s/config", folder);
-    char *home = getcwd(NULL, 0);
-    helper_write_text(file, "[extensions]\n\tfutureThing = yes\n");
-    assert_int_equal(chdir(folder), 0);
-    assert_int_equal(repository_open(&opened, folder, &err), -1);
-    assert_int_equal(chdir(home), 0);
-    if (strstr(err.text, "extension") || !strstr(err.text, "no git repository"))
-        fail_msg("%s", err.text);
-    helper_discard(folder);
-    free(home);
-    free(file);
-    free(folder);
-}
-
 // All entries are in the shared file, and the index has none of its own.
 TEST(a_split_index_is_read)
 {
