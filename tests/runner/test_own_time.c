@@ -5,6 +5,7 @@
 // and with the real bench and its libraries, whose two processes pass each other a baton.
 //
 // Label: measured
+// Label: alone
 // Label: unsanitized
 #include "ci/settings/progress.h"
 #include "runner/bench/measure.h"
