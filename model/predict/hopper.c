@@ -226,7 +226,7 @@ static struct shares shares_of(const struct hopper_terms *t)
     struct shares s = {.tiles = t->tiles_m * (double)t->grid_n / t->cluster, .at_once = at_once};
     const double waves = floor(s.tiles / at_once), rest = s.tiles - waves * at_once;
     s.streamed =
-        waves && 2 * rest > at_once ? (rest > most_rest * at_once ? 0 : rest + at_once) : rest;
+        waves > 0 && 2 * rest > at_once ? (rest > most_rest * at_once ? 0 : rest + at_once) : rest;
     s.sharers = s.streamed > 0 ? at_once : 0;
     s.uneven = s.streamed > at_once;
     if (s.streamed == 0 || s.streamed > at_once)
