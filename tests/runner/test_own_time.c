@@ -160,9 +160,10 @@ TEST(a_machine_without_time_is_told_from_a_child_that_hangs)
 
 // ---- the real bench
 
-static int measure(struct bench_outcome *out, const char *library, const char *kernel,
-                   uint32_t pairs, struct error *err)
+static struct bench_outcome measure(const char *library, const char *kernel, uint32_t pairs)
 {
+    struct bench_outcome outcome;
+    struct error err;
     struct problem problem;
     char *program = xprintf("%s/bench", TEST_BIN);
     char *folder = helper_directory(), *log = xprintf("%s/log", folder);
@@ -176,15 +177,15 @@ static int measure(struct bench_outcome *out, const char *library, const char *k
     struct bench_handle handle;
     struct bench *bench = NULL;
     const double begun_s = monotonic_s();
-    assert_int_equal(problem_parse(&problem, "64x64x64:fp32", err), 0);
-    int status = bench_start(&bench, &plan, err);
+    assert_int_equal(problem_parse(&problem, "64x64x64:fp32", &err), 0);
+    int status = bench_start(&bench, &plan, &err);
     if (status == 0)
-        status = bench_open(out, &handle, bench, &series, err);
-    if (status == 0 && out->state == MEASURED_OK)
-        status = bench_pairs(out, &base, &head, bench, &handle, pairs, 0, err);
+        status = bench_open(&outcome, &handle, bench, &series, &err);
+    if (status == 0 && outcome.state == MEASURED_OK)
+        status = bench_pairs(&outcome, &base, &head, bench, &handle, pairs, 0, &err);
     print_message("%.1f s: %s %s\n", monotonic_s() - begun_s,
-                  status ? err->text : measurement_state_name(out->state),
-                  status ? "" : out->detail);
+                  status ? err.text : measurement_state_name(outcome.state),
+                  status ? "" : outcome.detail);
     bench_stop(bench);
     sample_list_free(&base);
     sample_list_free(&head);
@@ -192,30 +193,25 @@ static int measure(struct bench_outcome *out, const char *library, const char *k
     helper_discard(folder);
     free(folder);
     free(program);
-    return status;
+    if (status)
+        fail_msg("%s", err.text);
+    return outcome;
 }
 
 // 200 pairs pass the baton 400 times.
 TEST(a_sound_kernel_beside_busy_loops_is_not_broken)
 {
-    struct bench_outcome outcome;
-    struct error err;
     char *library = ladder_module("naive");
     crowd_of(16);
-    if (measure(&outcome, library, "naive", 200, &err))
-        fail_msg("%s", err.text);
-    assert_int_equal(outcome.state, MEASURED_OK);
+    assert_int_equal(measure(library, "naive", 200).state, MEASURED_OK);
     free(library);
 }
 
 TEST(a_kernel_that_hangs_beside_them_is)
 {
-    struct bench_outcome outcome;
-    struct error err;
     char *library = test_module("broken");
     crowd_of(16);
-    if (measure(&outcome, library, "hang", 1, &err))
-        fail_msg("%s", err.text);
+    const struct bench_outcome outcome = measure(library, "hang", 1);
     assert_int_equal(outcome.state, MEASURED_TIMEOUT);
     assert_true(outcome.own_fault);
     free(library);
