@@ -71,9 +71,9 @@ int store_find_unfinished(int64_t *run_id, bool *found, struct store *store, con
                           struct error *err);
 
 // Saves one result of run->id in one transaction. It can be saved when it is measured and again
-// when
-// it is judged: a result that the store has keeps its measurements as they are (looks are added if
-// it had none), and its prediction and verdict replace earlier ones of the same model and version.
+// when it is judged: a result that the store has keeps its measurements as they are (looks are
+// added if it had none), and its prediction and verdict replace earlier ones of the same model and
+// version.
 //   - A measurement with no samples and state ok counts as absent.
 //   - result->reused names sides whose code id has a stored measurement under the driver that the
 //     device has in this run; such a side refers to that measurement.

@@ -397,13 +397,10 @@ static int check_identity(const struct store *store, struct identity file, struc
 // ---- where the store lies
 //
 // The processes that use a log (WAL) share memory, so they must run on one machine. On a file
-// system
-// that several machines write to, SQLite's older journal is used: it needs only locks, which most
-// of
-// these file systems have. On some of them a machine may not see another one's locks (two mounts of
-// bindfs, sshfs, a 9p server whose locks always succeed). There only one machine writes at a time;
-// a
-// file next to the store says which one.
+// system that several machines write to, SQLite's older journal is used: it needs only locks, which
+// most of these file systems have. On some of them a machine may not see another one's locks (two
+// mounts of bindfs, sshfs, a 9p server whose locks always succeed). There only one machine writes
+// at a time; a file next to the store says which one.
 
 struct file_system {
     unsigned long magic;

@@ -56,10 +56,9 @@ void table_row(const struct text_table *table, const char *cells, ...) PRINTF_LI
 //
 // Texts keep every character, because a store needs them; reports/text/clean.h writes texts that
 // people see. JSON is read by a library (baselines/fields.h), because reading must withstand
-// hostile
-// input. Writing need not, and no library writes numbers in this form into a buffer. That library
-// is
-// linked with this file, so no name here may be one of its own (json_string, json_integer).
+// hostile input. Writing need not, and no library writes numbers in this form into a buffer. That
+// library is linked with this file, so no name here may be one of its own (json_string,
+// json_integer).
 
 struct json {
     struct buffer *out;

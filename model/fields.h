@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is stored, each thing described once by a list of its fields. From that list come the
-// columns
-// of the store (created, saved, loaded, merged, checked), the members of JSON (written and read),
-// and the cells of tables. So a new field of a verdict needs one line here, next to its member in
-// the struct; it then appears in the store, the exports, the merges and the reports.
+// columns of the store (created, saved, loaded, merged, checked), the members of JSON (written and
+// read), and the cells of tables. So a new field of a verdict needs one line here, next to its
+// member in the struct; it then appears in the store, the exports, the merges and the reports.
 //
 // A list is an X-macro, F(column, name, type, member, unit, range, since):
 //   column  of the store's table

@@ -39,9 +39,8 @@ const struct model *model_find(const char *name); // NULL: not known; case, '-' 
 // ==== what a model supports ====
 //
 // Features of a problem beside its size and types that a model supports. For an epilogue, a layout
-// or
-// block scales that it does not support, it says so, because the time of the plain product would be
-// a wrong answer. No model supports kernels that are no GEMM.
+// or block scales that it does not support, it says so, because the time of the plain product would
+// be a wrong answer. No model supports kernels that are no GEMM.
 
 enum claim {
     CLAIM_PLAIN = 0,

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reports: pure functions from one run to one file each. A report is one file in formats/, whose
-// name
-// registers it: formats/foo.c defines `const struct report report_foo`.
+// name registers it: formats/foo.c defines `const struct report report_foo`.
 //
 // No report reads a clock, a store or the network. The same run gives the same bytes, so every
-// report
-// can be made again from what is stored. All text from outside (commit messages, logs, names) is
-// hostile; formats pass it through clean.h and their own escaping.
+// report can be made again from what is stored. All text from outside (commit messages, logs,
+// names) is hostile; formats pass it through clean.h and their own escaping.
 #ifndef PLUMB_REPORTS_REPORT_H
 #define PLUMB_REPORTS_REPORT_H
 

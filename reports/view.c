@@ -627,8 +627,7 @@ void taken_csv(struct csv_line *line, const struct event_taken *taken)
 // ==== changes, for people in a hurry ====
 //
 // Writes changes as Markdown: a line for each kernel, then the commands to type next. Untrusted
-// text
-// cannot leave its cell.
+// text cannot leave its cell.
 
 enum { KERNELS_SHOWN = 20, NAME_LIMIT = 80, WORDS_LIMIT = 160 };
 

@@ -136,8 +136,7 @@ void taken_csv(struct csv_line *line, const struct event_taken *taken);
 // ==== changes, for people in a hurry ====
 //
 // What changed in a run, as short Markdown: one line for each kernel, with its worst problem, and
-// the
-// commands that repeat, find or accept the change.
+// the commands that repeat, find or accept the change.
 
 // A kernel and a verdict: its worst series, and how many series have that verdict.
 struct kernel_verdict {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes the newest time of each series and the newest value of each metric, for tools that keep
-// their
-// own history:
+// their own history:
 //   BMF          Bencher Metric Format: one object, "kernel problem device" -> measure -> value
 //   OpenMetrics  a text of gauges that Prometheus and the like read, ended by "# EOF"
 // They are taken from one run if the filter names it, else from all finished runs except the heads
-// of
-// gates. Raw samples are not read. Formats: bencher.dev/docs/reference/bencher-metric-format and
+// of gates. Raw samples are not read. Formats: bencher.dev/docs/reference/bencher-metric-format and
 // OpenMetrics 1.0 (prometheus.io/docs/specs/om/open_metrics_spec).
 #include "baselines/exchange/import.h"
 

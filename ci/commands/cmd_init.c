@@ -347,9 +347,8 @@ static void fill_policy(struct buffer *out, struct init *init, bool outside,
 // ---- trying shims ----
 //
 // A source does not tell how its matrices lie, nor what grid a kernel needs. So each function is
-// built
-// in all possible ways. The stopwatch opens one after the other, launches it once and checks every
-// element; the first that is right is kept. All of this happens in a folder that is removed
+// built in all possible ways. The stopwatch opens one after the other, launches it once and checks
+// every element; the first that is right is kept. All of this happens in a folder that is removed
 // afterwards.
 
 enum {

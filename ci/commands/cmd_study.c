@@ -31,16 +31,13 @@
 // ==== a study ====
 //
 // Repeats whole gates: of libraries with themselves (A/A, every alarm is false) and of libraries
-// that
-// differ by work added on purpose. A round is a number of gates of every series in one set of fresh
-// processes; each gate has contents, an order of pairs and an end of its own. The alarms of a round
-// are confirmed together, in as few further processes as the policy wants. The effect of a
-// process's
-// placement in memory is drawn anew with each round, and for records with each gate.
+// that differ by work added on purpose. A round is a number of gates of every series in one set of
+// fresh processes; each gate has contents, an order of pairs and an end of its own. The alarms of a
+// round are confirmed together, in as few further processes as the policy wants. The effect of a
+// process's placement in memory is drawn anew with each round, and for records with each gate.
 //
 // Runs the gates round by round and counts their verdicts. The libraries come from two directories
-// or
-// two commits; model/gate/study.c computes the rates.
+// or two commits; model/gate/study.c computes the rates.
 
 struct study_series {
     const char *base, *head; // absolute paths of libraries
@@ -627,8 +624,7 @@ static int study_record(struct studied *studied, const char *folder, struct erro
 // ---- sources ----
 //
 // Finds what a study compares, in two directories or two commits, and copies or builds it. Nothing
-// is
-// measured here.
+// is measured here.
 
 struct study_start {
     struct studied *studied;

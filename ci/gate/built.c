@@ -171,8 +171,7 @@ static int capturing_make(struct capture_made **out, size_t *count, const struct
 // ---- listing ----
 //
 // Asks a bench child which kernels each library has. Plans are read here, because they contain no
-// code
-// that would run.
+// code that would run.
 
 static int by_name(const void *left, const void *right)
 {

@@ -317,8 +317,7 @@ void drop_unsupported(struct run *run)
 // ---- the two ends of a run ----
 //
 // How every run begins and ends. First its head is filled in, and its place in the store is found
-// or
-// made. At its end it is concluded and finished there. pipeline.c has the steps between.
+// or made. At its end it is concluded and finished there. pipeline.c has the steps between.
 
 void run_begin(struct run *run, enum run_kind kind, const struct context *context,
                const struct commit *base, const struct commit *head)

@@ -62,10 +62,10 @@ int run_leave_part(struct run *run, struct context *context, const struct work_p
 // The figures that a policy asks for beside time ([metric "NAME"], ci/settings/metric.h). A gate
 // compares them between its two commits, a plain run compares them with the past. A metric is
 // compared without pairs. The compiler's figures and a file's size are the same each time; memory
-// is
-// what a series used while it was measured. Building is timed by extra builds from nothing, of base
-// and head in turn, in processor seconds. It is worse if two conditions hold: each of the head's
-// builds took longer than each of the base's, and the medians differ by more than the margin.
+// is what a series used while it was measured. Building is timed by extra builds from nothing, of
+// base and head in turn, in processor seconds. It is worse if two conditions hold: each of the
+// head's builds took longer than each of the base's, and the medians differ by more than the
+// margin.
 //
 // A metric can be accepted like a series, by an epoch whose problem is written "metric:NAME".
 

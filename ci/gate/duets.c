@@ -66,16 +66,12 @@ struct duets_time {
 // ---- time ----
 //
 // An alarm that is not confirmed is no verdict, so the time for confirmation is reserved: for as
-// many
-// pairs as the evidence so far makes likely (gate_confirmation_pairs()), at the pace of the pairs
-// so
-// far, and for starting the further processes. A slowdown of 20 % is clear after 16 pairs. Without
-// a reserve, series near their margin used up the time, and the slowdown stayed undecided.
+// many pairs as the evidence so far makes likely (gate_confirmation_pairs()), at the pace of the
+// pairs so far, and for starting the further processes. A slowdown of 20 % is clear after 16 pairs.
+// Without a reserve, series near their margin used up the time, and the slowdown stayed undecided.
 // A change that shows late leaves no time for processes of its own. But pairs of all processes
-// count
-// together, so going on in a fresh process at half of the time costs little: a change that shows
-// then
-// has been seen in two processes.
+// count together, so going on in a fresh process at half of the time costs little: a change that
+// shows then has been seen in two processes.
 
 // A little more than the estimate, so that it is enough.
 static const double room = 1.25;
@@ -814,8 +810,7 @@ static int player_move(bool *moved, struct player *p, struct error *err)
 // ---- trouble ----
 //
 // What happens to the duets that were open in a child that died or beside a wrong result, and which
-// of
-// them are tried again alone (duets.h, "Trouble").
+// of them are tried again alone (duets.h, "Trouble").
 
 // The child is dead: the duets that were open in it continue in another.
 static void part_all(struct player *p)
@@ -881,8 +876,7 @@ static int player_failed(struct player *p, struct duet *d, const struct bench_ou
 // ---- units ----
 //
 // Runs all players of a gate's duets, each in a thread of its own; decides which player confirms
-// what,
-// and what happens to the duets of a lost device. A single player needs no thread.
+// what, and what happens to the duets of a lost device. A single player needs no thread.
 
 // ---- what must still be confirmed
 

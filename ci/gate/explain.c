@@ -162,8 +162,7 @@ static struct occupancy function_occupancy(const struct code_function *f,
 // ---- what differs ----
 //
 // How the machine code of two builds differs, with a line for each difference; and a clause that
-// says
-// why that matters. The clause belongs to the first rule that applies, in the order of usual
+// says why that matters. The clause belongs to the first rule that applies, in the order of usual
 // importance: ptxas gave up on asynchronous products; spills; occupancy; then registers, shared
 // memory and the size of the code, without claiming that they are the cause.
 

@@ -14,8 +14,7 @@
 // ---- facts ----
 //
 // What a kernel's library contains, as the compiler left it, and how two libraries differ. These
-// are
-// the facts of the explanations and of the gate without a device.
+// are the facts of the explanations and of the gate without a device.
 
 // ptxas's notes that a kernel lost performance: C7508, C7510 and C7511 (wgmma.mma_async was
 // serialised), and C7515 (setmaxnreg was ignored).

@@ -135,8 +135,7 @@ size_t self_tests_order(struct task **order, const struct task_list *tasks,
 // ---- units ----
 //
 // A slow device does not disturb pairs, because it is slow for both builds. But its absolute times
-// are
-// those of another device, and whoever compares times should know that.
+// are those of another device, and whoever compares times should know that.
 
 struct unit_time {
     const void *series;
@@ -374,10 +373,8 @@ static enum duet_wish wish(void *context, const struct duet *d)
 // ---- looks in other regimes ----
 //
 // Looks take at most one second of a device for each kernel that changed, on all devices together,
-// and
-// at most 0.6 of a series' own time. Series that end early have no alarm. Each gets its share of
-// the
-// remaining time, so that alarms, which end last, get the rest.
+// and at most 0.6 of a series' own time. Series that end early have no alarm. Each gets its share
+// of the remaining time, so that alarms, which end last, get the rest.
 
 static const double look_s_per_kernel = 1, look_part = 0.6, look_first_s = 0.05;
 

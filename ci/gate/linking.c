@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Decides which links a new code gets. They are with the code before it, and with marks, so that
-// the
-// errors of many short links do not add up (model/history/levels.c). Marks are the codes 8 and 64
-// before it, and the code of the commit from which on the epochs file of the run's head accepts the
-// series.
+// the errors of many short links do not add up (model/history/levels.c). Marks are the codes 8 and
+// 64 before it, and the code of the commit from which on the epochs file of the run's head accepts
+// the series.
 //
 // If the policy says nothing, codes of a host get none of these. But if times alone call a code
 // slower or faster, it is compared by pairs with the code that it was compared with, because a busy

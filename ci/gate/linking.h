@@ -55,9 +55,8 @@ int linking_save(struct context *context, const struct run *run,
 // The past of a commit is decided by its first parents and by codes, never by dates or by the order
 // of measuring. The line of a commit is the chain of its first parents. A code may have been
 // measured anywhere; on the line it belongs to the commits whose build has it. So a measurement
-// made
-// on a branch counts for the commit that brings its code by a merge, a squash or a rebase. A code
-// that no commit of the line has belongs to another history.
+// made on a branch counts for the commit that brings its code by a merge, a squash or a rebase. A
+// code that no commit of the line has belongs to another history.
 
 struct line_past {
     struct stored_points points; // of the line before the head, oldest first; newest_code is the

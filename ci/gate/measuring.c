@@ -356,8 +356,7 @@ static void recording_end(struct recording *r)
 // ---- the policy of a task ----
 //
 // The gate's numbers for one task: defaults, the policy's, and the scatter that earlier runs saw in
-// the
-// series.
+// the series.
 
 int measuring_policy(struct gate_policy *out, struct context *context, const struct task *task,
                      const struct sample *base, size_t count, struct error *err)

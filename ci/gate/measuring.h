@@ -137,8 +137,7 @@ int solo_measure(struct run *run, const struct task_list *tasks, struct measurin
 // The measuring of a gate. The base and the head of each task are played side by side, all tasks
 // together, with a few builds against themselves among them. Series that need no pairs (the same
 // code, a new kernel, the results of a resumed run) are done first. Every result is stored as soon
-// as
-// it is known.
+// as it is known.
 
 // The verdicts of the A/A series, in the run's arena. Their number is policy.gate.self_test, or
 // smaller if fewer can be measured.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Judges the mixes of a policy from the results of a run: while they are measured, in a gate that
-// has
-// just ended, and in a stored gate that is reported again.
+// has just ended, and in a stored gate that is reported again.
 //
 // A mix is judged in each regime in which its problems are measured, unless each problem names its
 // own. It is slower or faster when it lies beyond its margin with 99.9 % confidence, the same when

@@ -283,8 +283,7 @@ int pieces_stored(int64_t *run_id, struct store *store, const struct run *whole,
 // ---- the whole of them ----
 //
 // Puts the results of a gate's parts into one run, in the order of an undivided gate: by device of
-// the
-// policy, then by kernel.
+// the policy, then by kernel.
 
 struct joining {
     struct run *run;

@@ -89,9 +89,8 @@ int pieces_stored(int64_t *run_id, struct store *store, const struct run *whole,
 // ---- the parts joined ----
 //
 // Joins the parts of a gate into one run. Their results stand side by side, each with the verdict
-// that
-// its series has by itself. The steps that need all of them (release_alarms(), conclude.h) come
-// afterwards.
+// that its series has by itself. The steps that need all of them (release_alarms(), conclude.h)
+// come afterwards.
 
 struct joined {
     uint32_t parts;      // number of parts of the whole

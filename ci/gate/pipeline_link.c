@@ -19,10 +19,9 @@
 // ---- comparisons ----
 //
 // Compares series of two commits, many comparisons in the same processes. A comparison costs a
-// fifth of
-// a second on a GPU before its first launch, and a backfill of 20 codes needs about 50 of them. The
-// reason of a change is not looked for here, because that takes longer than measuring; a gate finds
-// it.
+// fifth of a second on a GPU before its first launch, and a backfill of 20 codes needs about 50 of
+// them. The reason of a change is not looked for here, because that takes longer than measuring; a
+// gate finds it.
 
 static void show_builds(struct measuring *measuring, struct context *context,
                         const struct commit_comparison *what, size_t count)
@@ -84,14 +83,13 @@ int pipeline_compare(struct run *runs, struct context *context,
 // ---- doubtful links ----
 //
 // A link with a mark claims no change, because changes are links with the code before. So it is
-// measured
-// in one process, however large it is. Most of these links agree with the levels: eight codes after
-// a change have a mark before it. Confirming each in three more processes took half of all openings
-// of a backfill (baselines/recorded/h200/history). A link is doubtful if one of these holds:
+// measured in one process, however large it is. Most of these links agree with the levels: eight
+// codes after a change have a mark before it. Confirming each in three more processes took half of
+// all openings of a backfill (baselines/recorded/h200/history). A link is doubtful if one of these
+// holds:
 // - it differs from all other links by more than a good link does once in a hundred times;
 // - the gate's rule calls it slower or faster, and no link of neighbours between its two codes
-//   does,
-//   so that it would count as creep.
+//   does, so that it would count as creep.
 // It is measured once more, in a process that is new to it, which gives a second fact. Levels weigh
 // both, and set aside what does not fit.
 

@@ -15,8 +15,7 @@
 // ---- one task ----
 //
 // Finds what the store knows of a task: its result in an interrupted run, measurements of the same
-// code,
-// and codes that crash or hang.
+// code, and codes that crash or hang.
 
 void task_show(const struct task *task, struct context *context)
 {
@@ -398,8 +397,7 @@ int task_list_of_comparison(struct task_list *tasks, struct run *run, struct con
 // ---- what would not be measured ----
 //
 // Lists the tasks of a plain run and asks for each whether its kernel supports the problem. It
-// measures
-// nothing; a person corrects the policy by its complaints.
+// measures nothing; a person corrects the policy by its complaints.
 
 struct covering {
     struct coverage *out;

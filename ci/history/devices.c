@@ -15,8 +15,7 @@
 // ==== what a driver changed ====
 //
 // A code that ran under both drivers forms a series of its own, in which only the driver or the day
-// can
-// differ. If no code of a series did, its codes are compared through their links, which were
+// can differ. If no code of a series did, its codes are compared through their links, which were
 // measured by pairs under one driver or the other; the series then counts by its levels.
 
 // A point, with the level and mark by which it may be compared.
@@ -227,9 +226,8 @@ int drivers_find(struct driver_steps *out, struct store *store, const struct his
 // ==== devices that are sick ====
 //
 // Looks at a device's stored controls: whether they work, and how their times compare with earlier
-// ones
-// under the same driver and runtime. Another driver is a change of the environment, which events
-// name, and no sickness.
+// ones under the same driver and runtime. Another driver is a change of the environment, which
+// events name, and no sickness.
 
 enum { CONTROLS_READ = 16, POINTS_READ = 60, RUNS_AFTER = 2 };
 

@@ -22,8 +22,8 @@
 // ==== links judged a second time ====
 //
 // The links of a store as one stream of tests, in the order of measuring. When the same two codes
-// are
-// measured again, that is another test with the evidence of both, the product of their e-values.
+// are measured again, that is another test with the evidence of both, the product of their
+// e-values.
 
 // Raised when the same links would give other tests.
 enum { LINK_TESTS_VERSION = 1 };

@@ -74,8 +74,7 @@ const char *event_sentence(const struct event *event, const struct history_set *
 // ==== links judged a second time ====
 //
 // Links judged a second time, over the whole history of a store: among thousands of links some
-// alarm
-// by chance (model/history/discovery.h).
+// alarm by chance (model/history/discovery.h).
 
 struct link_tests {
     struct kept_test *items; // sorted by link; the verdict of a link that is not among them stands

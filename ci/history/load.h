@@ -215,8 +215,7 @@ bool metric_event_is_open(const struct metric_history *history, const struct met
 // ==== what a driver changed ====
 //
 // The drivers that each of a store's devices had, in their order, and by how much each new one
-// moved
-// the times of the same code (model/history/device.h).
+// moved the times of the same code (model/history/device.h).
 
 struct driver_step {
     const char *device_uuid, *device_name;

@@ -498,9 +498,8 @@ static bool understand(struct signature *s, struct span list, const struct alias
 // ---- templates ----
 //
 // A template is called with the arguments with which the sources launch it, or with those of its
-// first
-// explicit instantiation. A template with a single type that is never instantiated is called with
-// float.
+// first explicit instantiation. A template with a single type that is never instantiated is called
+// with float.
 
 static bool is_type(struct span parameter)
 {

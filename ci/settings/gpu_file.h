@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // GPU profiles that are not shipped: from a git-config file, or a shipped profile with figures set
-// on
-// the command line.
+// on the command line.
 //
 //     [gpu "my-gpu"]
 //         base = h100-sxm               ; optional: gives the figures that the file does not

@@ -37,9 +37,9 @@
 // bench's side: starts the process, passes the baton, and stops the process when the baton comes
 // back.
 // The stopwatch begins before the process may run and ends when the process reports that it is
-// done,
-// so all its work is timed. The time of an empty turn, measured before the library is loaded, is
-// subtracted, and so is the time that a library with one thread waited for its processor (arm.h).
+// done, so all its work is timed. The time of an empty turn, measured before the library is loaded,
+// is subtracted, and so is the time that a library with one thread waited for its processor
+// (arm.h).
 
 // What a library's process has to prepare.
 struct arm_wanted {
@@ -157,11 +157,9 @@ static bool veil_draw(const struct veil *veil)
 // ---- a control group for each process, which freezes it while it stands still
 //
 // A signal can continue a stopped process, but not a frozen one. Freezing follows the stop, and
-// thawing
-// precedes the signal that continues it; each takes some microseconds and waits for nothing.
-// Version
-// 1 of control groups is not used: each step takes 70 us there, and a frozen process cannot even be
-// killed.
+// thawing precedes the signal that continues it; each takes some microseconds and waits for
+// nothing. Version 1 of control groups is not used: each step takes 70 us there, and a frozen
+// process cannot even be killed.
 
 struct frozen {
     char *group; // NULL: none

@@ -23,12 +23,11 @@
 // random.
 //
 // Identical builds on the same buffers differ by where their code lies: by 0.03 to 0.13 % on an
-// H200,
-// the same in every process that loads in the same order. No number of pairs averages that away if
-// each side is loaded once. With INSTANCES of each side, at random places, it becomes scatter
-// between
-// pairs, which the gate judges like any other noise. What remains is the difference of one instance
-// divided by the root of their number: 0.034 of 0.135 % with 16 (baselines/recorded/h100/places).
+// H200, the same in every process that loads in the same order. No number of pairs averages that
+// away if each side is loaded once. With INSTANCES of each side, at random places, it becomes
+// scatter between pairs, which the gate judges like any other noise. What remains is the difference
+// of one instance divided by the root of their number: 0.034 of 0.135 % with 16
+// (baselines/recorded/h100/places).
 
 enum { INSTANCES = 16, INSTANCES_LATER = 32, INSTANCES_MOST = 64 };
 
@@ -137,19 +136,15 @@ int (*arm_run(const struct arm *arm))(void *self, uint32_t first, uint32_t sets,
 // ==== a library in a process of its own ====
 //
 // A host library in a process of its own. That has its own user and process namespaces where the
-// system
-// allows it, can neither start nor affect other processes (arm_worker.c), and runs only while it
-// has
-// the baton; between its turns it is stopped. Of bench's memory it sees inputs read-only, and
-// outputs
-// (kernels/device/host.h). Of the builds that are compared it sees only its own. Clock, order,
-// seeds
-// and references are visible to bench only. Signals could continue a stopped process, so it is also
-// frozen, if bench has a control group for that; and bench checks whether it worked meanwhile.
+// system allows it, can neither start nor affect other processes (arm_worker.c), and runs only
+// while it has the baton; between its turns it is stopped. Of bench's memory it sees inputs
+// read-only, and outputs (kernels/device/host.h). Of the builds that are compared it sees only its
+// own. Clock, order, seeds and references are visible to bench only. Signals could continue a
+// stopped process, so it is also frozen, if bench has a control group for that; and bench checks
+// whether it worked meanwhile.
 //
 // When the process dies, bench dies in the same way, so that its parent sees what happened to the
-// kernel
-// and not a message about it.
+// kernel and not a message about it.
 
 // The references that libraries give for known inputs (exact.c) are kept in the folder that this
 // environment variable names, for other processes of the same gate; without it they are not kept.

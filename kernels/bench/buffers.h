@@ -8,9 +8,8 @@
 // write one element too far is noticed.
 //
 // Every launch of a batch has an output of its own, and small inputs of its own. Of the largest
-// input
-// there are only as many copies as keep it cold. So no launch of a batch has the product of another
-// one, and each output can be checked afterwards.
+// input there are only as many copies as keep it cold. So no launch of a batch has the product of
+// another one, and each output can be checked afterwards.
 //
 // Contents change from one pair to the next (buffers_known, buffers_renew), and outputs hold noise
 // before each launch, so earlier results are of no use.

@@ -94,11 +94,9 @@ double series_waited_ns(const struct timed_series *series);
 // ==== references that series share ====
 //
 // The exact result for a problem and a seed is computed once. It is kept while a series uses it and
-// for
-// some time after. For a large problem a GPU takes longer for it than for everything else in
-// opening
-// a series (14 of 19 ms, baselines/recorded/h200/history), and series that are timed one after the
-// other have the same few problems.
+// for some time after. For a large problem a GPU takes longer for it than for everything else in
+// opening a series (14 of 19 ms, baselines/recorded/h200/history), and series that are timed one
+// after the other have the same few problems.
 
 struct shared_reference {
     struct reference *exact;

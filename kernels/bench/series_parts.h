@@ -3,9 +3,8 @@
 // What the files of a series share: its state, a turn, and the expected output.
 //
 // A turn is the taking of one pair, or of one sample of the head alone, with contents that no
-// launch
-// has seen. Before each sample the outputs of both sides are filled with noise that could be a
-// product. After it, everything that a launch wrote is digested; the two sides of a pair must
+// launch has seen. Before each sample the outputs of both sides are filled with noise that could be
+// a product. After it, everything that a launch wrote is digested; the two sides of a pair must
 // agree.
 // In turns that nobody can know beforehand the contents have a known product, and an output is
 // compared with the reference, element by element. A wrong launch is remembered until the series is
@@ -20,10 +19,8 @@
 // ---- exact.c ----
 //
 // The expected output of a series: from the device's reference for plain problems, from that for
-// forms,
-// or, if the kernel is no GEMM, from its library's own. In a pair the base's library computes it,
-// so
-// that a change cannot bring its own reference.
+// forms, or, if the kernel is no GEMM, from its library's own. In a pair the base's library
+// computes it, so that a change cannot bring its own reference.
 
 struct exact;
 
@@ -131,11 +128,9 @@ int series_hold(struct timed_series *series, enum sample_role role, uint32_t set
 // ==== captured series ====
 //
 // The memory of a captured series: what a program's allocations held before its launches, the same
-// for
-// both builds. There is no reference. A result is correct if it equals the base's on these
-// contents,
-// bit by bit or within the record's tolerance. What a launch changes is restored before the next
-// one.
+// for both builds. There is no reference. A result is correct if it equals the base's on these
+// contents, bit by bit or within the record's tolerance. What a launch changes is restored before
+// the next one.
 
 struct captured;
 
@@ -169,14 +164,12 @@ void captured_errors(double *seen, double *allowed, const struct captured *captu
 // ==== what a kernel may not change ====
 //
 // The parts of its output that a kernel may not change: gaps between rows, which a leading
-// dimension
-// makes, and rows that belong to no group, which are zeros. For an output without these nothing is
-// done.
+// dimension makes, and rows that belong to no group, which are zeros. For an output without these
+// nothing is done.
 //
 // Rows are kept in chunks: all of them, or for outputs of gigabytes as many as can be read back in
-// some
-// hundredths of a second. In the latter case the seed draws other rows for each check; half of them
-// lie directly after a group, where a tile that was not cut off ends.
+// some hundredths of a second. In the latter case the seed draws other rows for each check; half of
+// them lie directly after a group, where a tile that was not cut off ends.
 
 enum { UNTOUCHED_CHUNK = 64, UNTOUCHED_BYTES = 64 << 20 }; // rows; bytes of all sets together
 

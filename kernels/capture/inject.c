@@ -887,8 +887,7 @@ int InitializeInjection(void)
 // ==== NVTX ranges ====
 //
 // NVTX ranges, of the default domain and others. NVTX loads the library that NVTX_INJECTION64_PATH
-// names
-// and gives it tables, in which it enters functions for the program's calls.
+// names and gives it tables, in which it enters functions for the program's calls.
 
 static int pushed(const char *message)
 {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What `bench` needs from a device: memory, inputs, a reference, a timed sample. A device is one
-// file
-// that defines `const struct device_ops device_<kind>`. series.c and the protocol know no other
-// difference between a CPU and a GPU.
+// file that defines `const struct device_ops device_<kind>`. series.c and the protocol know no
+// other difference between a CPU and a GPU.
 //
 // Memory from ops->alloc belongs to the device; the host reads it only through ops->read. Functions
 // with an `err` return 0 or -1. When a device is gone (or a kernel has poisoned its context), every

@@ -26,9 +26,8 @@ size_t host_cache_bytes(int level); // of this CPU; 0: not known
 // ==== memory that libraries' processes share ====
 //
 // Memory of the host device that the processes of libraries see at the same addresses: one range
-// for
-// inputs, which they can only read, and one for everything that they write. Both are sparse. What
-// only bench may know (references, seeds, orders) lies elsewhere.
+// for inputs, which they can only read, and one for everything that they write. Both are sparse.
+// What only bench may know (references, seeds, orders) lies elsewhere.
 
 enum host_range { HOST_INPUTS, HOST_OUTPUTS, HOST_RANGES };
 

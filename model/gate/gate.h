@@ -3,8 +3,7 @@
 // The gate's judgement of one series and of many (pure functions; gate.c begins with the maths).
 //
 // Input: log ratios y = log(head time / base time) of pairs. The order inside each pair was drawn
-// at
-// random. They come block by block, first from one process, then from fresh ones. Output: a
+// at random. They come block by block, first from one process, then from fresh ones. Output: a
 // decision and the next step after each block, and at the end a verdict.
 //
 // What is promised for a series whose true log ratio is d:
@@ -15,8 +14,7 @@
 //                   fresh process is asked;
 //   floor..margin   no promise: the answer may be either, or undecided.
 // The promise needs the random order, and noise that affects both sides alike. The noise need not
-// be
-// normal, independent or steady.
+// be normal, independent or steady.
 //
 // Use, for one series:
 //     gate_series_init(&series, &policy, arena);
@@ -344,8 +342,7 @@ void gate_replay(struct verdict *out, const struct measurement *base,
 // ==== the clock's part ====
 //
 // How a series' time follows the SM clock, and how much of a change the clock explains. Verdicts
-// are
-// decided by time; the clock's part is shown beside it (pure functions).
+// are decided by time; the clock's part is shown beside it (pure functions).
 
 // The fit of log time = level of the process + exponent x log clock. -1: the SMs limit the time; 0:
 // memory does. The sign is that of prediction.clock_exponent.

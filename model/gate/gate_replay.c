@@ -81,8 +81,7 @@ size_t gate_pairs(struct gate_pair *out, const struct measurement *base,
 // ---- sizes from stored pairs ----
 //
 // The size that pairs show, with its error: a robust mean for each process, and a random-effects
-// mean
-// over processes.
+// mean over processes.
 
 bool gate_ratio(double *log_ratio, double *error, const struct measurement *base,
                 const struct measurement *head, struct arena *arena)

@@ -197,8 +197,7 @@ bool cause_fails(const struct verdict *verdict)
 // A trimmed mean over the series, its error from their scatter, and a limit of four such errors. An
 // effect of places differs from series to series; an effect of the device is common to all.
 // Differences below half a percent are not reported: two H200s of one host were 0.19 % apart,
-// plainly
-// so over 198 series.
+// plainly so over 198 series.
 
 static const struct moderation by_place = {.sd = 0.003, .weight = 8};
 

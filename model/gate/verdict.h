@@ -46,8 +46,7 @@ const char *standing_words(const struct standing *standing, const struct standin
 // ---- causes ----
 //
 // The reason why a series moved: its code, its environment, the model that it is compared with, or
-// its
-// addresses (pure functions).
+// its addresses (pure functions).
 
 // The movement that all controls have in common. Controls cannot have changed, so the environment
 // moved them.
@@ -102,8 +101,7 @@ struct apart apart_of(double *differences, size_t count);
 // ---- mixes ----
 //
 // Problems with weights, as a serving system meets them. The change of a mix says what a change
-// costs
-// in use. It also shows many small changes, none of which a single series shows.
+// costs in use. It also shows many small changes, none of which a single series shows.
 
 // One problem of a mix, run by one kernel on one device.
 struct mix_part {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Finds change points of one series, offline: where its level moved, by how much, how certain that
-// is,
-// and at which points the move may have happened. The defaults suit any series: unknown unit and
-// scale, outliers, serial correlation, missing values, ten points or ten thousand.
+// is, and at which points the move may have happened. The defaults suit any series: unknown unit
+// and scale, outliers, serial correlation, missing values, ten points or ten thousand.
 //
 // A change is an abrupt shift of the level that lasts. An isolated outlier is no change, and
-// neither
-// is a level that wanders; that is called drift.
+// neither is a level that wanders; that is called drift.
 #ifndef PLUMB_CHANGEPOINT_H
 #define PLUMB_CHANGEPOINT_H
 

@@ -5,12 +5,11 @@
 // Changes are found series by series (links, change points), but people care about causes.
 //
 // Changes that may have one cause are: changes of the code that may have begun with the same
-// commit,
-// on any device; changes of one device (all of it, its memory, its power) that may have begun
-// together; a declared break of one device; a model's new version. A series has at most one change
-// in an event, because a cause acts once. Which changes belong together is decided from the ranges
-// of commits and not from size or direction: one commit may make this kernel faster and that one
-// slower.
+// commit, on any device; changes of one device (all of it, its memory, its power) that may have
+// begun together; a declared break of one device; a model's new version. A series has at most one
+// change in an event, because a cause acts once. Which changes belong together is decided from the
+// ranges of commits and not from size or direction: one commit may make this kernel faster and that
+// one slower.
 
 #ifndef PLUMB_EVENT_H
 #define PLUMB_EVENT_H
@@ -39,9 +38,8 @@ bool discovery_test(struct discoveries *discoveries, double log_evidence);
 // ---- attribution ----
 //
 // The cause when several series changed at a commit, found from what the changed series have in
-// common
-// and the others do not. (model/gate/verdict.h finds the cause of one verdict of a gate, from the
-// controls that were measured beside it.)
+// common and the others do not. (model/gate/verdict.h finds the cause of one verdict of a gate,
+// from the controls that were measured beside it.)
 
 // The least number of series that must agree before a cause is called common to them.
 enum { CONTROLS_FEWEST = 3 };
@@ -175,8 +173,7 @@ struct event_list {
 //
 // Changes with narrow ranges of commits are taken first, so that well-known changes form the events
 // and the others join them. Each change joins an event whose range meets its own, and narrows it;
-// if
-// several do, it joins the one nearest to its most likely commit. If none does, it begins a new
+// if several do, it joins the one nearest to its most likely commit. If none does, it begins a new
 // event.
 void event_group(struct event_list *out, const struct event_change *changes, size_t count,
                  struct arena *arena);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Levels: the log time of every code of one series on one device, computed from paired comparisons
-// of
-// two codes each, as surveyors carry a height from mark to mark (levels.c begins with the maths).
+// of two codes each, as surveyors carry a height from mark to mark (levels.c begins with the
+// maths).
 //
 // Use:
 //     struct levels *levels = levels_new();

@@ -53,9 +53,8 @@ double segmentation_score(const struct segmentation *s, size_t j);
 // ==== the loss ====
 //
 // The bounded cost min(x^2, bound^2), fitted to a series' own noise: where the bound lies, and what
-// a
-// gained unit of cost is worth. Both follow from the residuals only, for any distribution: normal,
-// spiky, skewed, or with several modes.
+// a gained unit of cost is worth. Both follow from the residuals only, for any distribution:
+// normal, spiky, skewed, or with several modes.
 
 struct loss {
     double scale; // trimmed scale of one value: what differences of such values would show if they
@@ -76,8 +75,7 @@ struct loss loss_fit(const double *sorted, size_t n, double widest);
 //
 // Whether a few values in a row are a level of their own, or are outliers of a kind that the series
 // also has elsewhere and that came in a row by chance. The noise may have any distribution; only
-// its
-// order is taken to be random.
+// its order is taken to be random.
 
 // Joins a short segment to a neighbour if chance alone would put so many values, so far out, in a
 // row in more than one of 200 series. (A very short series has too few orders for such odds; there

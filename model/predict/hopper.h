@@ -240,10 +240,9 @@ struct hopper_terms {
 // ==== kernels whose threads load and multiply ====
 //
 // The branch of the hopper model for kernels whose threads load and multiply themselves: FP32 on
-// FMA
-// units (naive, tiled in shared memory, vectorised) and mma.sync on tensor cores. hopper.h computes
-// everything around the main loop; this branch computes the main loop. simt.c has the maths and the
-// source of each number.
+// FMA units (naive, tiled in shared memory, vectorised) and mma.sync on tensor cores. hopper.h
+// computes everything around the main loop; this branch computes the main loop. simt.c has the
+// maths and the source of each number.
 
 // Whether the branch applies: to products without tensor cores and to traits that name FMA or
 // mma.sync, on a profile with registers and shared memory (the host has none).

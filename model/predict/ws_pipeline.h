@@ -3,8 +3,7 @@
 // Seed 1's pipeline, with times taken from a profile instead of two measurements:
 //     T_A, T_B  startup / (2 depth), because a deep buffer keeps that many loads in flight, and the
 //               bytes at a rate: that of loads from L2 as `plumb calibrate` measures it (load_*),
-//               or
-//               else DRAM's latency and one SM's share of its bandwidth
+//               or else DRAM's latency and one SM's share of its bandwidth
 //     T_M       startup and tile_m tile_n tile_k multiply-adds at the tensor rate
 //     T_E       startup and the tile's bytes, at the slower of an epilogue's rate into L2 and one
 //               SM's share of the DRAM bandwidth

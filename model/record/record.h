@@ -5,9 +5,8 @@
 //
 // A launch's parameters are bytes, in which some words are addresses of the stopwatch's buffers.
 // Nobody states which words these are. The library is asked for the same launches twice, for
-// buffers
-// at two sets of made-up addresses; the words that move with a buffer are its addresses. If a word
-// moves in any other way, the kernel cannot be recorded.
+// buffers at two sets of made-up addresses; the words that move with a buffer are its addresses. If
+// a word moves in any other way, the kernel cannot be recorded.
 //
 // Nothing here touches a device. Everything that is parsed is hostile.
 #ifndef PLUMB_RECORD_H
@@ -222,8 +221,7 @@ uint64_t record_map_extent(const struct record_map *map);
 // ==== surveys ====
 //
 // A survey: the kernels that one process of a captured program ran, how often and with what
-// numbers,
-// and the outcome of the launches to be recorded. The injected library writes it
+// numbers, and the outcome of the launches to be recorded. The injected library writes it
 // (kernels/capture/survey.c describes its lines). Here it is parsed, as hostile text.
 
 enum { SURVEY_KERNELS_MAX = 100000 };

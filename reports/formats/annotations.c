@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // annotations.txt: GitHub workflow commands, one line each, which a job prints. GitHub shows at
-// most
-// 10 errors and 10 warnings of a step. So the worst come first, and the rest is only counted.
+// most 10 errors and 10 warnings of a step. So the worst come first, and the rest is only counted.
 //
 // In a command's message `%`, CR and LF are written %25, %0D, %0A; in a property also `:` and `,`
 // (docs.github.com, "Workflow commands for GitHub Actions"). Cleaned text has no CR and no ESC, and

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // summary.md for a job summary: the verdict, mixes, what changed in a line for each kernel, what to
-// type
-// next, and the open events. Folded away are all series (the worst first) and the origin of the
-// figures.
+// type next, and the open events. Folded away are all series (the worst first) and the origin of
+// the figures.
 //
 // Untrusted text cannot leave its cell (reports/text/clean.h).
 #include "reports/text/clean.h"

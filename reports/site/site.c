@@ -4,8 +4,7 @@
 //
 // Pages that need only the summaries are made every time, and written only if their bytes differ. A
 // kernel's page needs all points of its series, and a file of times needs those of its runs. So
-// each
-// carries a stamp of its inputs; if the existing file has the same stamp, nothing is loaded.
+// each carries a stamp of its inputs; if the existing file has the same stamp, nothing is loaded.
 #include "reports/site/site_parts.h"
 
 typedef int write_pages(struct site_target *target, const struct site_map *map, struct error *err);

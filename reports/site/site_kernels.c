@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pages of kernels, and the files of their series. A kernel's page is a table of its series,
-// followed by a
-// part for each series with its chart, its newest changes and its prediction. A series has a page
-// of
-// its own if it has many changes, or if its kernel has many series. If a kernel's stamp differs,
-// each
-// of its series is loaded once and gives its part of the page; there are as many threads as
-// contexts.
+// followed by a part for each series with its chart, its newest changes and its prediction. A
+// series has a page of its own if it has many changes, or if its kernel has many series. If a
+// kernel's stamp differs, each of its series is loaded once and gives its part of the page; there
+// are as many threads as contexts.
 //
 // The files that a page loads lie next to it. series/NAME.js has the chart of a series,
 // points/NAME.js
 // the points of a long series that its page leaves out, and series.js the names of all series. In a
 // folder (file:) a page can run scripts but cannot read other files. So these files are scripts
-// that
-// hand JSON over, and the same JSON without the call lies next to each.
+// that hand JSON over, and the same JSON without the call lies next to each.
 #include "reports/site/site_parts.h"
 
 #include "model/base.h"

@@ -213,10 +213,9 @@ static void curves(struct site_page *p, const size_t *series, size_t count)
 // ---- the first screen's answers -----------------------------------------------------------------
 //
 // Answers the questions of a person who has ten seconds, with one line for each cause: what is
-// slower
-// than accepted, since when, by which commit, and whom to ask; what else nobody has accepted
-// (`plumb
-// events --check` names it); what got faster; and whether the machines are in their usual state.
+// slower than accepted, since when, by which commit, and whom to ask; what else nobody has accepted
+// (`plumb events --check` names it); what got faster; and whether the machines are in their usual
+// state.
 
 enum { ANSWERS_SHOWN = 3, FASTER_DAYS = 30 };
 

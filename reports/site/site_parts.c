@@ -22,8 +22,7 @@
 // ==== files of the site's folder ====
 //
 // Writes the site's files, each as a whole and only if it differs from the existing one. Runs the
-// jobs
-// that make them; each is done by a thread that is free.
+// jobs that make them; each is done by a thread that is free.
 
 // Reads at most `most` bytes of the file; false when there is none.
 static bool read_start(struct buffer *out, const char *path, size_t most)
@@ -191,9 +190,8 @@ int site_jobs(struct site_target *target, const struct site *site, size_t count,
 // ==== the map ====
 //
 // The map of a site: its series in order of importance, grouped by kernel and device; the commits
-// that
-// runs measured, with their runs and the events that began with each; and the open events of each
-// series.
+// that runs measured, with their runs and the events that began with each; and the open events of
+// each series.
 
 // ---- commits ------------------------------------------------------------------------------------
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pages of runs and commits: the list of the newest runs, a page for each run with its verdicts and
-// its
-// largest differences from the run before, and a page for each commit with what began with it.
+// its largest differences from the run before, and a page for each commit with what began with it.
 //
 // They are written in blocks of SITE_RUNS_PER_FILE runs. A block has the file of their times, their
 // pages, and the pages of the commits whose first run is among them. The file of times carries one
 // stamp for times and runs; while it stays the same, nothing is loaded or compared. What began with
 // a commit may become known later, so each page of a commit has a stamp of its own; those of a
-// block
-// lie together in one file.
+// block lie together in one file.
 #include "reports/site/site_parts.h"
 
 #include "model/base.h"
@@ -24,18 +22,14 @@
 //
 // compare.html shows two runs side by side. The page has the two newest runs that can be compared;
 // page.js loads others on demand: compare/runs.js lists all runs, compare/N.js has the times and
-// codes
-// of runs with ids from N * SITE_RUNS_PER_FILE on, compare/pairs.js the results of pairs.
+// codes of runs with ids from N * SITE_RUNS_PER_FILE on, compare/pairs.js the results of pairs.
 //
 // The statement about a series uses the best evidence: the same machine code is the same kernel;
-// codes
-// that were measured by pairs have that verdict; otherwise there are only the times of two runs,
-// and
-// the spread of such times.
+// codes that were measured by pairs have that verdict; otherwise there are only the times of two
+// runs, and the spread of such times.
 //
 // A time is stored under its series and not under a position in a table that is sorted anew each
-// time,
-// so a file does not change once its runs are there.
+// time, so a file does not change once its runs are there.
 
 // ---- what the page loads ------------------------------------------------------------------------
 

@@ -4,11 +4,9 @@
 //
 // The result is valid UTF-8 that XML 1.0 accepts. Terminal escape sequences and control bytes are
 // dropped (tab and newline stay, CR and CRLF become newline). These become U+FFFD: bytes that are
-// not
-// UTF-8, characters that nobody sees, and characters that reorder the text around them (such
+// not UTF-8, characters that nobody sees, and characters that reorder the text around them (such
 // bidirectional controls can make a log line read as its opposite). Formats add their own escaping
-// on
-// top. CSV, JSON and Markdown have theirs here, for every report in that form.
+// on top. CSV, JSON and Markdown have theirs here, for every report in that form.
 #ifndef PLUMB_REPORTS_CLEAN_H
 #define PLUMB_REPORTS_CLEAN_H
 

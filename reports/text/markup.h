@@ -43,13 +43,11 @@ void markup_open(struct markup *markup, const char *name, const char *class);
 //
 // The frame of every HTML page. A page is one self-contained file that opens offline and requests
 // nothing. Its style and scripts are inline, and its content security policy admits exactly these
-// by
-// their SHA-256. So text from outside cannot run even if it was not escaped, and no request can
+// by their SHA-256. So text from outside cannot run even if it was not escaped, and no request can
 // leave.
 // No style attribute and no inline handler is ever written, because the policy forbids them. One
-// page
-// of the site allows its script to run others ('strict-dynamic', because 'self' means nothing for
-// file: addresses).
+// page of the site allows its script to run others ('strict-dynamic', because 'self' means nothing
+// for file: addresses).
 
 struct page_link {
     const char *href, *text;

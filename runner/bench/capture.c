@@ -450,10 +450,9 @@ static int settle_problem(struct record *record, const struct capture_series *se
 // ---- contents that several captures share ----
 //
 // Each content is one file in one folder, named by its hash; captures have hard links to it. So
-// fifty
-// commits whose program fills its buffers alike store them once. A content that no capture has any
-// more is removed when the next capture comes. Where files cannot have two names, each capture has
-// a copy.
+// fifty commits whose program fills its buffers alike store them once. A content that no capture
+// has any more is removed when the next capture comes. Where files cannot have two names, each
+// capture has a copy.
 
 static bool is_alone(const char *path)
 {

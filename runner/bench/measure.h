@@ -12,8 +12,7 @@
 //   - A device that disappears, a child that cannot start, and a machine so crowded that a child
 //     gets none of its time are errors of the run: -1.
 //   - A command that the child refuses (`fail`) leaves the child alive: the call returns 0 with
-//     state
-//     crashed (or unbuildable, for a library that cannot be listed) and the child's text.
+//     state crashed (or unbuildable, for a library that cannot be listed) and the child's text.
 #ifndef PLUMB_MEASURE_H
 #define PLUMB_MEASURE_H
 
@@ -204,9 +203,8 @@ int bench_calibrate(struct bench_outcome *out, struct bench_figure_list *list, s
 // ==== records ====
 //
 // Makes records in two ways. One is of a kernel of a library: a sandboxed bench tells its launches,
-// and
-// its device code is taken from the library's file. The other is of a plan with its cubins. Neither
-// runs here.
+// and its device code is taken from the library's file. The other is of a plan with its cubins.
+// Neither runs here.
 
 // Records a kernel. `bench` runs the library's host code, and should time nothing else. The file is
 // written completely or not at all. Returns 0 with out->state MEASURED_OK, or with another state if

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Builds a commit's kernels in the sandbox, or takes them from the cache. This covers the key of a
-// build,
-// the libraries that need not be made, the cache, and the build itself.
+// build, the libraries that need not be made, the cache, and the build itself.
 //
 // The cache's layout:
 //   KEY/state     "ok" or the reason of the failure, a newline, seconds
@@ -41,8 +40,7 @@
 // ==== overlays ====
 //
 // Walks over the folder once, in the order of names. The walk lists the files, one per line, and
-// copies
-// them if a target is given. The id is the hash of the list.
+// copies them if a target is given. The id is the hash of the list.
 
 enum { FILES_MOST = 10000, DEPTH_MOST = 64 };
 static const uint64_t bytes_most = (uint64_t)256 << 20;

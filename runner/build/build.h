@@ -3,41 +3,36 @@
 // A commit's kernels: exported, built by the recipe in the sandbox, and kept by content.
 //
 // A build's key is the content id of these: format version, architecture, toolchain, command,
-// output
-// pattern, passed environment (names and values), the overlay, and each input path with its object
-// id at the commit (for a submodule, the commit that it is pinned to). So rebases, reverts and
-// commits that touch no input of the build cost nothing. A failed build is kept, too, with its log,
-// unless it ran out of time, memory or disk, or lacked a program.
+// output pattern, passed environment (names and values), the overlay, and each input path with its
+// object id at the commit (for a submodule, the commit that it is pinned to). So rebases, reverts
+// and commits that touch no input of the build cost nothing. A failed build is kept, too, with its
+// log, unless it ran out of time, memory or disk, or lacked a program.
 //
 // Parts of a build are also reused. A recipe may state what it made a library from, in a file
-// beside
-// it: $PLUMB_OUT/NAME.inputs for $PLUMB_OUT/NAME (names of letters, digits and ._+- only). Its
-// lines
+// beside it: $PLUMB_OUT/NAME.inputs for $PLUMB_OUT/NAME (names of letters, digits and ._+- only).
+// Its lines
 //   kernels/a.cu     name a file or folder of the repository, whose content counts
 //   kernels/*.cuh    or a pattern (* also matches /): the names of the inputs that match it count,
 //                    because a header that appears may hide another one
 // Without a pattern the names of all inputs count. The next build finds in $PLUMB_HAVE (read-only)
 // the libraries, with their statements, for which all of this is unchanged, and also the recipe,
 // the toolchain and the environment. It may copy both to $PLUMB_OUT instead of making them. A
-// recipe
-// that does not use this makes all libraries, which is correct as well.
+// recipe that does not use this makes all libraries, which is correct as well.
 //
 // A statement can lie: a build script may say "this library is made from a.cu alone" and put
 // something else into it. So only statements of trusted commits are used: the base of a gate, the
 // good end of a bisection, what a user names to run or list. A trusted commit takes libraries from
 // trusted builds of its own first-parent history. The head of a gate, and a commit that a bisection
 // tries, take from their base and its history. Their own builds have separate keys, which no
-// trusted
-// build ever reads, and are offered to nobody. So a pull request's build cannot reach another
-// commit's libraries, whatever it states. (Without a sandbox a build can write anywhere, also into
-// the cache: pull requests from strangers need sandbox = require.)
+// trusted build ever reads, and are offered to nobody. So a pull request's build cannot reach
+// another commit's libraries, whatever it states. (Without a sandbox a build can write anywhere,
+// also into the cache: pull requests from strangers need sandbox = require.)
 //
 // The cache is a directory with a directory for each key. A build is made beside it and renamed
-// into
-// place. So a reader never sees half of one, and a killed builder leaves only files that the next
-// prune removes. Builders of one key wait for each other (a lock file that the kernel releases).
-// The folder BUILD_KEPT in the cache holds all libraries, each with the files that it may see
-// (runner/code/code_id.h).
+// into place. So a reader never sees half of one, and a killed builder leaves only files that the
+// next prune removes. Builders of one key wait for each other (a lock file that the kernel
+// releases). The folder BUILD_KEPT in the cache holds all libraries, each with the files that it
+// may see (runner/code/code_id.h).
 #ifndef PLUMB_BUILD_H
 #define PLUMB_BUILD_H
 
@@ -84,8 +79,7 @@ int overlay_copy(const struct overlay *overlay, const char *to, struct error *er
 //   PLUMB_TOOLCHAIN  the toolchain's name, if it has one; its settings are then set, too
 // and PATH, PLUMB_JOBS (number of processors), HOME and TMPDIR (scratch), SOURCE_DATE_EPOCH=0, and
 // the named variables. Inside the sandbox those folders are fixed paths (/plumb/source and the
-// like),
-// so that paths in debug information do not differ between commits.
+// like), so that paths in debug information do not differ between commits.
 struct recipe {
     const char *const *inputs; // paths of the repository; none: the whole tree
     size_t input_count;

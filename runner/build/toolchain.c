@@ -18,10 +18,8 @@
 // ---- containers
 //
 // Two small scripts ask the container runner: one for the image's id, one for its files. Their
-// output
-// is checked. Unpacked files appear completely or not at all, so several processes may unpack at
-// the
-// same time.
+// output is checked. Unpacked files appear completely or not at all, so several processes may
+// unpack at the same time.
 
 enum { NO_RUNNER = 10, NO_IMAGE = 11 }; // exit codes of the first script
 

@@ -32,8 +32,7 @@ bool files_own(char *out, const char *name);
 //
 // A log file of bounded size. The beginning goes to the file as it comes; the end is kept in memory
 // and written at close; the lines between are dropped and counted. The important lines stand at
-// both
-// ends: compilers report errors first, build tools last.
+// both ends: compilers report errors first, build tools last.
 
 struct log {
     int fd;           // -1: everything is dropped

@@ -34,8 +34,7 @@
 // ==== processors ====
 //
 // One name is bound for each core, by the number of its first processor, so that programs that may
-// use
-// different parts of the machine agree on the names.
+// use different parts of the machine agree on the names.
 
 // ---- which processors form a core, from /sys/devices/system/cpu and /sys/bus/pci
 
@@ -785,10 +784,9 @@ static bool is_over(struct process *process, const struct allowance *a)
 // ---- the keeper, a small process between plumb and each child (process.h says why)
 //
 // It never reads what the child made. It waits, and at the end kills every process that descends
-// from
-// it. A process that leaves its group, its session or its parent is still found, because orphans
-// are
-// given to the nearest subreaper. The keeper's signals stay blocked, and it waits for them.
+// from it. A process that leaves its group, its session or its parent is still found, because
+// orphans are given to the nearest subreaper. The keeper's signals stay blocked, and it waits for
+// them.
 
 enum { FD_STATUS = 3, FD_START = 4, FD_FIRST_FREE = 5 };
 

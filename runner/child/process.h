@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs child processes within limits, with a log of bounded size, and ends all their descendants
-// with
-// them, also those that left their process group or session.
+// with them, also those that left their process group or session.
 //
 // Each child runs under a keeper, a small process of ours that adopts orphaned descendants
 // (PR_SET_CHILD_SUBREAPER). The keeper kills whatever is left in three cases: when the child ends,
 // when it runs out of time, and when plumb itself dies, even by SIGKILL (PR_SET_PDEATHSIG). The
-// child
-// inherits no descriptors but 0, 1 and 2. A pipe reports how it ended, so the caller's handling of
-// SIGCHLD does not matter and stays unchanged.
+// child inherits no descriptors but 0, 1 and 2. A pipe reports how it ended, so the caller's
+// handling of SIGCHLD does not matter and stays unchanged.
 //
 // Limits of time are seconds of the child's *own time*: of the wall clock without what the child
 // and all that it started waited for processors that others had. So a child that works, sleeps or

@@ -21,8 +21,7 @@
 // ---- control groups
 //
 // Finds the folders, and makes the shell's commands. A version 2 group that contains processes
-// cannot
-// have children with limits; "beside our own group" therefore means below its parent.
+// cannot have children with limits; "beside our own group" therefore means below its parent.
 
 struct limit {
     const char *controller;

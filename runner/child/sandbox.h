@@ -17,11 +17,9 @@
 // ---- control groups
 //
 // Control groups that plumb makes itself where systemd makes no scope. They are made below the
-// group of
-// this process, or beside it, if it may write there (a service with Delegate=, a privileged
-// container,
-// root). They limit memory and tasks of a command and of everything that it starts, even as root.
-// Works with version 2 and version 1 of control groups.
+// group of this process, or beside it, if it may write there (a service with Delegate=, a
+// privileged container, root). They limit memory and tasks of a command and of everything that it
+// starts, even as root. Works with version 2 and version 1 of control groups.
 
 enum { GROUP_MEMORY, GROUP_TASKS, GROUP_CPU, GROUP_LIMITS };
 enum { GROUP_PATH = 512 };

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The id is the hash of a text of records. For the host part these are the bytes that the loader
-// maps,
-// segment by segment, and their distances. Sections are ignored there, because only segments decide
-// what runs. Left out are the build id, the ELF header's pointer to the sections (debug information
-// moves them), and in .nv_fatbin the debug information of cubins, the names of source files, and
-// the
-// digits that nvcc computes from the source text for names in device code. code_blank() clears or
-// numbers these. The copy that is kept and loaded is cleared in the same way, so the running code
-// cannot read them either; it can only see the length of the device code, which counts. Symbols and
-// debug information of the host are not mapped, so neither the id nor the copy has them. A library
-// may read other unmapped sections, and bytes after the last one, from its own file, so they count.
+// maps, segment by segment, and their distances. Sections are ignored there, because only segments
+// decide what runs. Left out are the build id, the ELF header's pointer to the sections (debug
+// information moves them), and in .nv_fatbin the debug information of cubins, the names of source
+// files, and the digits that nvcc computes from the source text for names in device code.
+// code_blank() clears or numbers these. The copy that is kept and loaded is cleared in the same
+// way, so the running code cannot read them either; it can only see the length of the device code,
+// which counts. Symbols and debug information of the host are not mapped, so neither the id nor the
+// copy has them. A library may read other unmapped sections, and bytes after the last one, from its
+// own file, so they count.
 //
 // For a cubin that is a file, and for one kernel in it, only code and what it needs counts: device
-// code
-// cannot read more of its cubin than that.
+// code cannot read more of its cubin than that.
 #include "runner/code/code_id.h"
 
 #include "model/buffer.h"
@@ -37,12 +35,10 @@
 // ==== the kept output of a build ====
 //
 // Makes the form in which a build's output is kept: everything that a kernel can read and that a
-// code id
-// does not cover is made uniform. A library keeps what the loader maps and sections of its own, but
-// no symbols and no debug information, neither of the host nor in its device code. Files are copied
-// in the order of their names, without holes, hard links, times or permissions of their own.
-// Folders
-// without files, pipes, sockets and devices are left out.
+// code id does not cover is made uniform. A library keeps what the loader maps and sections of its
+// own, but no symbols and no debug information, neither of the host nor in its device code. Files
+// are copied in the order of their names, without holes, hard links, times or permissions of their
+// own. Folders without files, pipes, sockets and devices are left out.
 
 enum { FILES_MAX = 10000 };
 
@@ -658,9 +654,8 @@ static void code_put_bytes(struct buffer *to, const char *what, const unsigned c
 // ---- cubins
 //
 // A section is identified by its index among those that count, so that debug information between
-// them
-// does not matter. Functions and variables are identified by their names, because that is how a
-// library finds them.
+// them does not matter. Functions and variables are identified by their names, because that is how
+// a library finds them.
 
 // More than any compiler writes. A hostile table of names could make all names together far longer
 // than the file.
@@ -1120,9 +1115,8 @@ int code_id(char out[OBJECT_ID_TEXT], const char *library, struct error *err)
 // ---- outputs of builds
 //
 // Computes the ids of one build's libraries. Each covers its own code, and what the library can
-// load
-// from beside it. The names that a library mentions are searched for in its bytes, because it may
-// link to a file or open it.
+// load from beside it. The names that a library mentions are searched for in its bytes, because it
+// may link to a file or open it.
 
 // Each library is searched for the names of all others, and loading is followed transitively.
 enum { LIBRARIES_MAX = 4096 };

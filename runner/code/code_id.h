@@ -14,9 +14,8 @@
 // nvcc's digits in names; the library is loaded from a copy in which these are cleared. Their total
 // length counts, and where a linker puts the text behind the device code (mold does), it moves the
 // text. So with mold and -lineinfo a comment can change the id. Where records are timed, that costs
-// a
-// build and no measurement: records hold device code only, and their ids are those of kernels. For
-// a
+// a build and no measurement: records hold device code only, and their ids are those of kernels.
+// For a
 // cubin that is a file, and for a kernel in one, these count: the code, constants, initialised data
 // and launch attributes, and the names of functions and variables.
 //
@@ -44,12 +43,10 @@ int code_id(char out[OBJECT_ID_TEXT], const char *library, struct error *err);
 // as code_id() does.
 //
 // `kept` (NULL: none) is a folder where each library gets a folder of its own, which is named by
-// its
-// content and has only the files that the id covers. A library's own name is no part of its id, so
-// all have the same name there. A library that is loaded from there finds nothing else of its
-// build,
-// under any name, and its path reveals only its content. `paths` then says where the libraries are;
-// they live in `arena`.
+// its content and has only the files that the id covers. A library's own name is no part of its id,
+// so all have the same name there. A library that is loaded from there finds nothing else of its
+// build, under any name, and its path reveals only its content. `paths` then says where the
+// libraries are; they live in `arena`.
 struct code_kept {
     const char *folder; // the folder, which is made
     const char **paths;

@@ -88,8 +88,7 @@ uint64_t elf_u64(const unsigned char *at);
 // ---- fat binaries
 //
 // The section .nv_fatbin of a host library holds one or more fat binaries, each with entries for
-// one
-// architecture. The layout is not published. It was derived from the output of nvcc 13.0 and is
+// one architecture. The layout is not published. It was derived from the output of nvcc 13.0 and is
 // checked field by field; anything that does not fit is returned as opaque bytes.
 
 enum fatbin_kind {
@@ -142,8 +141,7 @@ bool cubin_next(struct cubin_attribute *out, size_t *at, const struct elf_sectio
 // text:
 // _GLOBAL__N__f266c20c_6_kan_cu_..., _INTERNAL_f266c20c_6_kan_cu_... In a code id the first such
 // digits of a file become number 0, the next number 1, and so on. A changed source text changes
-// only
-// the digits, and so not the id; another order of names changes the numbers.
+// only the digits, and so not the id; another order of names changes the numbers.
 // One library is made from few source texts; digits beyond NVCC_DIGITS_MOST are hashed as they are.
 enum { NVCC_DIGITS = 8, NVCC_DIGITS_MOST = 1024 };
 

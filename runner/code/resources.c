@@ -19,8 +19,7 @@
 // ==== operations, by the disassembler ====
 //
 // Runs the toolkit's disassembler and counts the operations in its output. It needs no GPU, and
-// reports
-// if there is no disassembler.
+// reports if there is no disassembler.
 
 enum { LINE = 4096 };
 static const double limit_s = 60, line_limit_s = 20;

@@ -12,8 +12,7 @@
 // ---- ancestry, as far as the repository knows it
 //
 // The walk is our own, because libgit2 1.5 fails on shallow clones even if the missing commits are
-// not
-// needed. It reads commits and no files.
+// not needed. It reads commits and no files.
 
 struct graph_node {
     git_oid id;

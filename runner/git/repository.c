@@ -122,8 +122,7 @@ static int open_checkout(git_repository **out, const char *git, struct error *er
 // ---- whose word counts in a checkout
 //
 // The checked-out commit may be a stranger's pull request. The repository's configuration and its
-// remote
-// branches are not part of any commit.
+// remote branches are not part of any commit.
 
 static bool configured(const struct repository *repository)
 {

@@ -4,10 +4,9 @@
 // branches and configuration, and no git program is needed. Works on bare repositories.
 //
 // Input: a directory, and revisions as git writes them. Output: struct commit (model/result.h),
-// whose
-// strings live in the given arena; file contents and object ids. What a commit contains is hostile:
-// names, sizes, symbolic links and messages are checked or refused here, with the commit and the
-// path.
+// whose strings live in the given arena; file contents and object ids. What a commit contains is
+// hostile: names, sizes, symbolic links and messages are checked or refused here, with the commit
+// and the path.
 #ifndef PLUMB_REPOSITORY_H
 #define PLUMB_REPOSITORY_H
 

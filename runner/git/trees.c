@@ -59,8 +59,7 @@ enum { SUBMODULE_NAMELESS = EXPORT_LACKS + 1 };
 //
 // git keeps the names of a tree in a fixed order, each once. A tree made by hand
 // may contain a name twice. Of two such folders one reader finds the first and another reads both,
-// so
-// the files that were reviewed and those that are built may differ. Such a tree is never read.
+// so the files that were reviewed and those that are built may differ. Such a tree is never read.
 
 static int compare_names(const void *left, const void *right)
 {
@@ -878,9 +877,8 @@ int repository_edited(struct path_list *out, const struct repository *repository
 // ==== export ====
 //
 // Writes the tree itself instead of using libgit2's checkout: no index, no filters, no attributes
-// and no
-// configuration take part. Files, links and folders are newly made (O_EXCL, links are not followed)
-// below an open directory, so that a name that would lead elsewhere fails.
+// and no configuration take part. Files, links and folders are newly made (O_EXCL, links are not
+// followed) below an open directory, so that a name that would lead elsewhere fails.
 
 struct export_job {
     const char *commit;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a model cannot know of one implementation, for one type in one regime: a factor, a slope
-// with
-// the size, and an offset in time.
+// with the size, and an offset in time.
 //
 // A further time of a kernel is taken as predicted * exp(f + s (log predicted - centre)) + offset.
 // Whether s and the offset are used is decided by the rows: with ten rows or more, each fifth is
@@ -14,16 +13,14 @@
 // posteriors with that prior and with weights 1 / (1 + (rest / noise)^2), because a few shapes
 // for which the model has the wrong form must not move the others. If the median row differs by
 // more than three times the expected f, then f is expected to be wrong by a third of itself: this
-// is
-// not a few shapes, but another device than the profile describes. `centre` is the weighted mean of
-// the sizes, at which f and s do not depend on each other. A further row then has the variance
+// is not a few shapes, but another device than the profile describes. `centre` is the weighted mean
+// of the sizes, at which f and s do not depend on each other. A further row then has the variance
 //     spread^2 b^2 + var f + (log predicted - centre)^2 var s + var offset / time^2,
 // where spread^2 is 3/4 corrected by the rows: (1.4826 times the median absolute rest in bands)^2,
 // with 300 rows' weight on the 3/4. These numbers come from recorded problems to which no bias was
 // fitted (baselines/recorded/h200/accuracy). Rows without a band use their plain median and their
 // own spread; with fewer than 5 rows they use the spread of all kernels together. Each prediction
-// is
-// made at the clock that was observed while measuring.
+// is made at the clock that was observed while measuring.
 #ifndef PLUMB_BIAS_H
 #define PLUMB_BIAS_H
 

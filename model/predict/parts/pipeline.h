@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Seed 1's model of a warp-specialised kernel: DMA warps fill a circular buffer of `depth` stages
-// in
-// shared memory, and one MATH warp empties it.
+// in shared memory, and one MATH warp empties it.
 //
 // Start times in one wave, stages i = 1..S (seed 1, equations 1-3; a term with index < 1 is left
 // out, A_1 = 0). One DMA warp loads A, then B of each stage:
@@ -75,8 +74,7 @@ struct pipeline_kernel pipeline_kernel(const struct pipeline *pipeline, int64_t 
 //
 // The other uses that seed 1's document makes of the model in pipeline.h: parameters from measured
 // transfers, and the exact best tiling for either of two goals, least time or least total waiting
-// of
-// all MATH warps.
+// of all MATH warps.
 //
 // The search uses whole numbers only, as in the document, so that two solvers can agree exactly.
 // Sizes are in squares of 32 x 32 elements ("blocks"), times in ticks of any length:
@@ -87,16 +85,13 @@ struct pipeline_kernel pipeline_kernel(const struct pipeline *pipeline, int64_t 
 // each; more than two share the blocks of A and of B so that the longer load is as short as
 // possible.
 // Computing warps share the blocks of a stage, rounded up. (The document has one or two loading
-// warps
-// and one computing warp.)
+// warps and one computing warp.)
 
 // Computes startup latency and throughput from measured transfers (equations 4-5; 6-7 for MATH):
 //     throughput = (bytes_2 - bytes_1) / (t_2 - t_1), startup = t_1 - bytes_1 / throughput,
 // or the least-squares line if there are more than two points. Refuses points of one size, and
-// points
-// by which more data takes less time. A startup below zero is measurement noise and is returned as
-// it
-// is.
+// points by which more data takes less time. A startup below zero is measurement noise and is
+// returned as it is.
 struct pipeline_rate {
     double startup, throughput;
 };

@@ -11,18 +11,15 @@
 // ==== Origami ====
 //
 // Origami on NVIDIA (seed 3): predicts the latency of one tile configuration in SM clocks, and
-// selects
-// a configuration in two phases, without running any.
+// selects a configuration in two phases, without running any.
 // Formulas: seed 3, sections 3.1-3.7 (Algorithms 3-9). Where that text allows several readings, the
 // one is used that reproduces its worked example and its 23 published selections: the mma latency
-// is
-// divided as a real number, the super-group is clamped to the grid after wrap-around, and tied
+// is divided as a real number, the super-group is clamped to the grid after wrap-around, and tied
 // latencies go to the higher arithmetic intensity, then to the first enumerated.
 // What the document lists as next steps is here, too, and off by default: a register-pressure
-// filter,
-// stages and warps as search dimensions, and split-K. With 2 stages, 8 warps and no split every
-// formula is the document's. Parameters of the document (there are five) that a profile lacks are
-// derived approximately (its section 4.1, the lowest tier) from the RTX 4090's.
+// filter, stages and warps as search dimensions, and split-K. With 2 stages, 8 warps and no split
+// every formula is the document's. Parameters of the document (there are five) that a profile lacks
+// are derived approximately (its section 4.1, the lowest tier) from the RTX 4090's.
 
 struct origami_config {
     int32_t tile_m, tile_n, tile_k;
@@ -101,8 +98,7 @@ const char *select_best(struct selection *out, size_t *count, size_t most,
 // ==== configurations to choose from ====
 //
 // The configurations that a library has. select_best() searches them. A kernel that does not state
-// its
-// tile is predicted as the best of them.
+// its tile is predicted as the best of them.
 
 struct candidate_set {
     const struct candidate_choice *items;
@@ -121,10 +117,8 @@ bool candidate(struct traits *out, const struct candidate_set *all, const struct
 // ==== DeepGEMM's score ====
 //
 // DeepGEMM's cycle score for Hopper, a heuristic in production use that ranks tiles by their
-// traffic
-// on L2 and shared memory. It only ranks: tensor and DRAM time are left out because they are equal
-// for
-// all. Like the original it uses whole numbers and a float32 efficiency.
+// traffic on L2 and shared memory. It only ranks: tensor and DRAM time are left out because they
+// are equal for all. Like the original it uses whole numbers and a float32 efficiency.
 // Source: deepseek-ai/DeepGEMM @54e2261, csrc/jit_kernels/heuristics/sm90.hpp (get_layout_info) and
 // deep_gemm/include/deep_gemm/scheduler/gemm.cuh.
 
