@@ -25,7 +25,7 @@ int error_set(struct error *err, const char *format, ...)
     va_start(args, format);
     vsnprintf(err->text, sizeof(err->text), format, args);
     va_end(args);
-    // An error is one line: text from outside may contain line ends and escape codes.
+    // An error is one line, but text from outside may contain line ends and escape codes.
     for (char *c = err->text; *c; c++) {
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = ' ';
@@ -112,7 +112,7 @@ void memory_stays(void)
 {
 #ifdef __GLIBC__
     mallopt(M_TRIM_THRESHOLD, 512 << 20);
-    mallopt(M_MMAP_THRESHOLD, 32 << 20); // the largest value allowed
+    mallopt(M_MMAP_THRESHOLD, 32 << 20); // the largest value that the C library allows
 #endif
 }
 

@@ -41,7 +41,7 @@ static void PRINTF_LIKE(2, 0)
     add_formatted(struct buffer *buffer, const char *format, va_list values)
 {
     va_list again;
-    char text[512]; // most texts are short and are written from here at once
+    char text[512]; // most texts are short, and are written from here at once
     va_copy(again, values);
     int length = vsnprintf(text, sizeof(text), format, values);
     if (length > 0 && (size_t)length < sizeof(text)) {
@@ -83,7 +83,8 @@ void buffer_number(struct buffer *buffer, double value)
 
 static void put_field(struct buffer *buffer, const char *text)
 {
-    // Other readers could take a leading '#' for a comment, and could trim a blank at an end.
+    // Some readers take a leading '#' for a comment, and some trim blanks at the ends, so such
+    // texts are quoted.
     size_t length = strlen(text);
     bool plain = !strpbrk(text, ",\"\r\n") && text[0] != '#' && text[0] != ' ' &&
                  (length == 0 || text[length - 1] != ' ');

@@ -118,7 +118,8 @@ static int read_quoted(struct csv_reader *r, struct fields *f)
             continue;
         if (r->at + 1 == r->end || r->at[1] != '"')
             break;
-        put_text(f, begin, (size_t)(r->at + 1 - begin)); // includes the first quote of a pair
+        // with the first quote of a pair, which stands for one quote
+        put_text(f, begin, (size_t)(r->at + 1 - begin));
         r->at++;
         begin = r->at + 1;
     }
@@ -223,8 +224,8 @@ static const char *count_in_line(size_t counts[2], const char *at, const char *e
     return at;
 }
 
-// Finds a separator: a tab or a semicolon, if the first two lines have equally many and the first
-// line has no comma. Further commas are then decimal ones.
+// Finds a separator other than the comma: a tab or a semicolon, if the first two lines have equally
+// many and the first line has no comma. Commas further on are then decimal marks.
 static char separator_of(const struct csv_reader *r)
 {
     static const char *const others[] = {",\t", ",;"};

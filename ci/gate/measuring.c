@@ -73,8 +73,7 @@ int pace_size(double *out, const struct task *task, struct context *context, str
 // ---- records ----
 //
 // Makes records in sandboxed processes of their own, base and head apart, before anything is timed.
-// A
-// record's name contains its code and problem, so nothing is recorded twice in a run.
+// A record's name contains its code and problem, so nothing is recorded twice in a run.
 
 // The regime of a measurement that could not be recorded. It is stored, and so tells later why
 // there is none.

@@ -141,15 +141,14 @@ void accuracy_history_print_json(const struct accuracy_history *accuracy);
 // ==== the history of metrics ====
 //
 // The history of a policy's metrics (ci/settings/metric.h) along HEAD's line of first parents:
-// where
-// a metric moved by more than its margin. A metric that does not scatter needs no statistics: each
-// value is compared with the last value that was reported, so that a creep is reported once it has
-// added up. A metric that scatters (build seconds) has changed when two commits in a row lie beyond
-// the margin from the median of those before.
+// where a metric moved by more than its margin. A metric that does not scatter needs no statistics:
+// each value is compared with the last value that was reported, so that a creep is reported once it
+// has added up. A metric that scatters (build seconds) has changed when two commits in a row lie
+// beyond the margin from the median of those before.
 //
-// All changes at one commit form one event, whose name ends in "-metrics". Such events are not
-// kept:
-// they follow from the values, the line and the epochs file, where people accept and dismiss them.
+// All changes at one commit form one event, whose name ends in "-metrics". Such events are
+// not kept: they follow from the values, the line and the epochs file, where people accept
+// and dismiss them.
 
 struct metric_point {
     double value;

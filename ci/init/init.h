@@ -192,9 +192,8 @@ static inline struct span trimmed(struct span text)
 // ==== shims ====
 //
 // The texts that `plumb init` writes: a policy, and a shim for each kernel that it understands.
-// They
-// build as they are. What a source does not tell (a launch's grid) is guessed, with a comment that
-// says so; the check of results finds a wrong guess.
+// They build as they are. What a source does not tell (a launch's grid) is guessed, with a comment
+// that says so; the check of results finds a wrong guess.
 
 // How the matrices lie in memory, as the user says it; see kernels/kernel.h.
 enum form {

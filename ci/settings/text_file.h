@@ -13,8 +13,8 @@
 int text_file_read(char **text, size_t *length, const char *path, struct error *err);
 int text_file_write(const char *path, const struct buffer *text, struct error *err);
 
-// Whether printed text was lost although somebody waits for it. False if the reader went away (`
-//  head`), because then nobody misses the rest.
+// Whether printed text was lost although somebody waits for it. False if the reader went away
+// (`| head`), because then nobody misses the rest.
 bool output_failed(void);
 
 // A file to write that appears complete or not at all. With path NULL or "-" it is standard output.

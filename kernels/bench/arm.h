@@ -19,15 +19,15 @@
 
 // ==== instances of a record ====
 //
-// The device code of a record is loaded several times, and each turn runs one instance, drawn at
-// random.
+// The device code of a record is loaded several times, and each turn runs one of these instances,
+// drawn at random.
 //
-// Identical builds on the same buffers differ by where their code lies: by 0.03 to 0.13 % on an
-// H200, the same in every process that loads in the same order. No number of pairs averages that
-// away if each side is loaded once. With INSTANCES of each side, at random places, it becomes
-// scatter between pairs, which the gate judges like any other noise. What remains is the difference
-// of one instance divided by the root of their number: 0.034 of 0.135 % with 16
-// (baselines/recorded/h100/places).
+// Identical builds on the same buffers differ by where their code lies: by 0.03 to 0.13 % on
+// an H200, the same in every process that loads in the same order. If each side is loaded
+// once, no number of pairs averages that away. With INSTANCES of each side, at random places,
+// it becomes scatter between pairs, which the gate judges like any other noise. What remains
+// is the difference of one instance divided by the root of their number: 0.034 of 0.135 %
+// with 16 (baselines/recorded/h100/places).
 
 enum { INSTANCES = 16, INSTANCES_LATER = 32, INSTANCES_MOST = 64 };
 
@@ -46,7 +46,7 @@ struct instances {
 int instances_open(struct instances *out, const struct device_ops *ops, struct device_base *device,
                    const struct record *record, struct record_places *where, uint32_t sets,
                    struct error *err);
-void instances_close(struct instances *instances); // a zeroed one is left alone
+void instances_close(struct instances *instances); // a zeroed struct is allowed
 // Loads `each` instances (at most INSTANCES_MOST) of each of `count` sides (at most two). The sides
 // take turns, with gaps between and in an order that `key` draws. Each instance runs once, so that
 // no sample waits for a load. `more`: the instances that exist stay, and count.
@@ -68,20 +68,21 @@ struct arm {
     const struct device_ops *ops;
     struct device_base *device;
     struct module module;
-    struct plumb_form_kernel kernel; // of a library; without one only its traits are read
+    struct plumb_form_kernel kernel; // if it is a library; without a device only its
+                                     // traits are read
     struct arm_record *record;       // NULL: a library
     struct arm_process *process;     // of a library in another process; then `kernel` has only the
                                      // traits' threads, and `module` nothing
-    size_t workspace_bytes;          // that the kernel asks for
+    size_t workspace_bytes;          // bytes of workspace that the kernel asks for
     bool states;                     // it is a library, and the problem is no GEMM
     struct plumb_buffers stated;     // what the library then states
-    bool copied;                     // the other side is the same file
-    const struct buffers *buffers;   // where launches go, set by arm_prepare()
+    bool copied;                     // both sides are the same file, so this one is a private copy
+    const struct buffers *buffers;   // the buffers that launches use, set by arm_prepare()
     struct arm_elsewhere {
-        const void *of; // NULL: launches go to the buffers
+        const void *of; // NULL: launches use `buffers`
         uint32_t (*sets)(const void *of);
         struct record_places (*places)(const void *of, uint32_t set);
-    } elsewhere;         // for a captured record: where launches go instead
+    } elsewhere;         // for a captured record: the memory that launches use instead
     const char *path;    // the file's path; borrowed while it is opened
     char note[ARM_NOTE]; // what prepare() wrote, "" if nothing
 };

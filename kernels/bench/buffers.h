@@ -21,7 +21,7 @@
 #include "kernels/device/inputs.h"
 #include "model/record/record.h"
 
-// Keys of the signs (inputs.h) of a set's operands; 0: none.
+// Keys of the signs (inputs.h) of a set's operands; 0: no signs.
 struct buffers_content {
     uint64_t a, b;
 };
@@ -35,21 +35,21 @@ struct buffers {
     struct parts parts;
     bool plain; // problem_is_plain()
     uint64_t seed;
-    struct plumb_form_args *args;     // one for each set
-    void **blocks[BUFFER_BLOCKS];     // the memory allocated for each set
-    void **inputs[PARTS_MOST];        // of each set; after `wide` sets the largest input repeats
-    void **outputs;                   // the C of each set
-    uint64_t *seeds;                  // for a form: the seeds of the numbers in each set
-    void *given;                      // buffers_given()
-    struct noise fresh[2];            // the noise in A and B since buffers_renew()
-    bool is_noise;                    // A and B hold noise
-    struct buffers_content *contents; // of each set
+    struct plumb_form_args *args; // one for each set
+    void **blocks[BUFFER_BLOCKS]; // the memory allocated for each set
+    void **inputs[PARTS_MOST];    // inputs of each set; after `wide` sets the largest input repeats
+    void **outputs;               // the C of each set
+    uint64_t *seeds;              // for a form: the seeds of the numbers in each set
+    void *given;                  // the memory that buffers_given() returns
+    struct noise fresh[2];        // the noise in A and B since buffers_renew()
+    bool is_noise;                // A and B hold noise
+    struct buffers_content *contents; // contents of each set
     uint32_t sets;
     uint32_t wide;  // number of sets with a copy of the largest input; set i uses that of set i %
                     // wide
-    void *pools[2]; // of noise that looks like inputs, and of noise that looks like outputs
+    void *pools[2]; // noise that looks like inputs, and noise that looks like outputs
     void *bare[2];  // the seed's A and B without signs; NULL for a form
-    float *scale;   // of A, and 512 bytes further of B; or NULL
+    float *scale;   // scale of A; 512 bytes behind it that of B; or NULL
     void *workspace;
     size_t workspace_bytes;
 };

@@ -41,7 +41,8 @@ struct series_state {
     double error, tolerance;
     uint32_t launches;
     double reference_s;     // seconds that references took since it was opened
-    bool on_end;            // blocks of other series between its own would cost it time
+    bool on_end;            // its blocks should follow each other: blocks of other series in
+                            // between would cost it time
     double memory_bytes[2]; // the most memory of each side beside the operands; by enum sample_role
     double baton_ns;        // the time of an empty turn of a library's own process; 0: it has none
     char note[512];         // the kernel's note, or why it is not ok
@@ -116,7 +117,7 @@ int references_take(struct shared_reference **out, const struct device_ops *ops,
 // Gives a reference back. The latest unused ones are kept, up to a part of the memory that a series
 // may take.
 void references_give(struct shared_reference *reference, const struct device_ops *ops);
-// Frees the unused ones.
+// Frees the references that no series uses.
 void references_drop(const struct device_ops *ops);
 
 #endif

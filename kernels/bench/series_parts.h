@@ -31,7 +31,7 @@ struct exact_source {
     const struct problem *problem;
     struct arm *arm;
     const char *of;                     // the arm's file, its kernel and the problem, as lines
-    const struct plumb_buffers *stated; // by the arm
+    const struct plumb_buffers *stated; // the buffers as the arm states them
 };
 
 // Computes the expected output from the present inputs of a set. `seed` is that of these inputs, if
@@ -40,7 +40,7 @@ struct exact_source {
 // caller that opens it later waits for the end.
 int exact_open(struct exact **out, const struct exact_source *source, struct buffers *buffers,
                uint32_t set, const uint64_t *seed, struct error *err);
-// Compares the output of a set with it. `signs` is that of device_ops' compare.
+// Compares a set's output with the expected one. `signs` is that of device_ops' compare.
 int exact_compare(struct comparison *out, const struct exact *exact, const struct buffers *buffers,
                   uint32_t set, const struct inputs_signs *signs, double tolerance,
                   struct error *err);
@@ -58,10 +58,10 @@ struct manner {
     bool each;    // every launch alone, with a flush of its own before it
     bool runup;   // launches in one stretch, after some that are not timed
     bool quiet;   // the device rests for a moment before a launch
-    bool still;   // and, before the sample, after everything that was written for it
+    bool still;   // the same rest, before the sample, after everything was written for it
     bool touched; // A and C are brought into the cache after the flush
     bool heated;  // power and clock are settled before
-    bool again;   // each launch runs once on its set, untimed, and then on fresh contents
+    bool again;   // each launch runs twice: once untimed, and then on fresh contents
 };
 
 struct turn {
@@ -73,8 +73,8 @@ struct turn {
     bool renewed;          // the contents for the next sample are written already
     bool disturbed;        // a library worked while it had to stand still, so the turn does not
                            // count
-    uint32_t strays;       // of both libraries, before the turn
-    enum sample_role role; // in the last sample
+    uint32_t strays;       // strays of both libraries before the turn
+    enum sample_role role; // the side that the last sample timed
     struct findings findings;
 };
 
@@ -91,10 +91,10 @@ struct timed_series {
     char *source_of;
     struct exact *reference;
     double allowed; // how much one element may differ, in its own units
-    void *digests;  // of the first side of a pair; NULL without a base
+    void *digests;  // digests of the first side of a pair; NULL without a base
     double tolerance, error;
     double reference_s;   // seconds that its references took
-    struct manner manner; // for its regime
+    struct manner manner; // how samples are taken in its regime
     uint64_t kin;         // equal in series of one kernel, problem and regime; never 0
     uint32_t runup, launches, next_pair;
     bool graphs;               // a stream's launches are queued as graphs

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What runs inside a captured program: a library that the CUDA driver loads by itself
-// (CUDA_INJECTION64_PATH) and that watches the driver through CUPTI. It writes, into the folder
-// that PLUMB_CAPTURE names,
+// The code that runs inside a captured program: a library that the CUDA driver loads by itself
+// (CUDA_INJECTION64_PATH), and that watches the driver through CUPTI. It writes these files into
+// the folder that PLUMB_CAPTURE names:
 //
-//     survey.PID    which kernels ran, how often, with what (model/record/record.h)
-//     record.PID    the launches that were asked for, as a record with contents; where there are
-//                   several shapes of them, record.PID.2 is the second's, and so on
-//     PID.T.N.before  what allocation N held before the T-th that was taken, and PID.T.N.after
-//     where
-//                     they changed it
+//     survey.PID    which kernels ran, how often, with which numbers (model/record/record.h)
+//     record.PID    the launches that were asked for, as a record with contents. If they had
+//                   several shapes, record.PID.2 is the record of the second shape, and so on
+//     PID.T.N.before, PID.T.N.after
+//                   what allocation N held before the T-th launch that was taken, and, if it
+//                   changed, what it held afterwards
 //
-// Each section of a policy that names this program is a wish of its own, with a folder of its own:
-// PLUMB_CAPTURE and the settings below are the first's, PLUMB_CAPTURE_2 and so on the second's.
+// Each section of a policy that names this program is a wish, with a folder of its own:
+// PLUMB_CAPTURE and the settings below belong to the first wish, PLUMB_CAPTURE_2 and so on
+// to the second.
 //
-// It never ends the program and changes nothing that the program computes. All functions are called
-// with the library's one lock held, and with its own driver calls not watched.
+// It never ends the program, and changes nothing that the program computes. All functions are
+// called while the library's one lock is held, and the library's own driver calls are not watched.
 #ifndef PLUMB_CAPTURE_H
 #define PLUMB_CAPTURE_H
 
@@ -27,7 +28,7 @@ enum { PARAMETERS_BYTES_MAX = 32764 };
 
 // ---- the CUDA driver that the program has loaded ----
 //
-// Its functions are looked up by name: the library that is injected links nothing of CUDA.
+// Its functions are looked up by name: the injected library links nothing of CUDA.
 
 #define DRIVER_FUNCTIONS(X)                                                                        \
     X(cuCtxGetCurrent)                                                                             \
@@ -66,7 +67,7 @@ struct driver {
 
 // ---- the wishes ----
 
-// What plumb wants recorded, read from the environment.
+// A wish: what plumb wants recorded, read from the environment.
 enum { WISHES_MOST = 16 }; // ci/gate/built.c asks for no more in one run
 struct wish {
     const char *folder; // PLUMB_CAPTURE
@@ -95,8 +96,7 @@ struct function {
 };
 void image_loaded(const char *bytes, size_t size);
 size_t images_loaded(void); // number of images so far
-// Notes that the image which was loaded after the first `before` ones belongs to this module or
-// library.
+// Notes that the images loaded after the first `before` ones belong to this module or library.
 void image_is_of(const void *handle, size_t before);
 // Finds a function by a CUfunction or a CUkernel, because launches give either. It does not move.
 // NULL: the driver knows no such function.
@@ -132,12 +132,12 @@ void map_made(const CUtensorMap *made, const struct record_map *from, uint64_t a
 // `what` names. A launch that is given such a word is refused.
 void foreign_made(uint64_t word, const char *what);
 
-// Begins to record a launch if it is wanted. `shape` is that of the launch, or of the range's name;
-// each shape becomes a record. It is the first launch of that shape, and the second one if the
-// first changes something, because the first warms up. The first one in a range that is named as a
-// problem is preferred to those outside. With 0 it is the launch that was asked for. False: this
-// shape has been recorded. Wishes are counted from 0. The following calls concern all wishes that
-// are being recorded.
+// Begins to record a launch if it is wanted. Each shape becomes a record; `shape` is the shape of
+// the launch, or of the range's name. Of each shape the first launch is recorded. If that one
+// changes something it only warms up, and the second is recorded, too. The first launch in a range
+// that is named as a problem is preferred to launches outside. With shape 0, it is the launch whose
+// number was asked for. False: this shape has been recorded. Wishes are counted from 0. The
+// following calls concern all wishes that are being recorded.
 bool taking_begin(size_t wish, uint64_t shape, const struct problem *problem);
 bool taking_now(size_t wish);
 bool taking_any(void);
@@ -146,9 +146,10 @@ void taking_launch(const struct seen *seen, uint64_t stream); // called before i
 // from.
 void taking_transfer(const struct record_launch *transfer, const uint64_t *addresses,
                      uint64_t stream);
-// Notes which launches wait for which, by numbers of streams and events. An event stands for
-// everything on its stream so far; a stream waits for an event; the host, and with it all streams,
-// waits. Event 0: everything on that stream so far; stream 0: any stream.
+// Notes which launches wait for which, by numbers of streams and events. ORDER_EVENT: an event
+// stands for everything on its stream so far. ORDER_WAIT: a stream waits for an event.
+// ORDER_HOST: the host waits, and with it all streams. Event 0: everything on that stream so far;
+// stream 0: any stream.
 enum order { ORDER_EVENT, ORDER_WAIT, ORDER_HOST };
 void taking_order(enum order what, uint64_t event, uint64_t stream);
 // Numbers of the driver's own streams, and of those inside a graph.

@@ -21,7 +21,7 @@ void host_processors(cpu_set_t *alone, cpu_set_t *all);
 // every x86-64 and AArch64 core). Takes about 20 us. 0 if there is no such chain for this
 // processor.
 double host_clock_hz(void);
-size_t host_cache_bytes(int level); // of this CPU; 0: not known
+size_t host_cache_bytes(int level); // size of this CPU's cache of that level; 0: not known
 
 // ==== memory that libraries' processes share ====
 //

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Let c be the culprit. A duet of commit k against good has mean 0 if k < c and the effect if k >=
-// c, known to the accuracy of the duet of bad against good. Duets in fresh processes differ by
-// between_sd besides their own standard error. So with independent duets
+// The search for a culprit c by duets. A duet of commit k against good has mean 0 if k < c,
+// and otherwise the effect, which is known as well as the duet of bad against good tells.
+// Duets in fresh processes differ by between_sd, in addition to their own standard error. So
+// with independent duets
 //
-//     log p(c | duets) = log prior(c) + sum over k >= c of l_k + const,   l_k = log N(y; effect,
-//     s^2 + effect_se^2) - log N(y; 0, s^2),   s^2 = se^2 + between_sd^2.
+//     log p(c | duets) = log prior(c) + sum over k >= c of l_k + const,
+//     l_k = log N(y; effect, s^2 + effect_se^2) - log N(y; 0, s^2),   s^2 = se^2 + between_sd^2.
 //
-// Prior: even over the commits that equal code ids do not rule out. The next commit is the one
-// whose duet is expected to tell most about c (Lindley, "On a measure of the information provided
-// by an experiment", 1956): the mutual information of "k >= c" and a normal reading of it.
-// Candidates between two commits that can be tested cannot be told apart, so they stand or fall
-// together: a commit that does not build is never exonerated at its successor's cost.
+// The prior is even over all commits, except those that equal code ids rule out. The next commit is
+// the one whose duet is expected to tell most about c (Lindley, "On a measure of the information
+// provided by an experiment", 1956): the mutual information of "k >= c" and a normal reading of it.
+// Candidates between two commits that can be tested cannot be told apart, so they are treated as
+// one: a commit that does not build is never cleared at its successor's cost.
 #include "model/gate/bisect.h"
 
 #include <assert.h>

@@ -34,10 +34,8 @@ struct bisect {
     double *posterior; // probability of each commit to be the culprit; 0 for good
 };
 
-// Begins a search. Fails if good and bad do not differ by their own duet (
-// effect
-//  below 3 standard errors). count >= 2. The caller calls bisect_free(), which accepts a zeroed
-//  struct.
+// Begins a search. Fails if good and bad do not differ in their own duet (|effect| below 3 standard
+// errors). count >= 2. The caller calls bisect_free(), which accepts a zeroed struct.
 int bisect_start(struct bisect *out, size_t count, const struct bisect_options *options,
                  struct error *err);
 void bisect_free(struct bisect *bisect);

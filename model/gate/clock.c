@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Least squares of log time on log clock, both centred within their process: on an H200 this gives
-// -0.65 to -0.91 for compute-bound GEMMs and about -0.2 for 128 and 256 rows; the same data in
-// plain cycles (exponent -1) makes the latter 3 to 6 times noisier between processes.
+// Fits log time to log clock by least squares, both centred within their process. On an H200
+// this gives -0.65 to -0.91 for compute-bound GEMMs, and about -0.2 for 128 and 256 rows. If
+// these small ones were counted in plain cycles (exponent -1), they would be 3 to 6 times
+// noisier between processes.
 //
-// Samples of one process are correlated (lag 1 up to 0.96), so n of them count as n (1-r)/(1+r), r
-// the lag-1 correlation of the residuals inside processes. A clock that hardly moves tells little:
-// the standard error then is large and clock_shrink() falls back to the model.
+// Samples of one process are correlated (lag 1 up to 0.96). So n of them count as n (1-r)/(1+r),
+// with r the lag-1 correlation of the residuals within processes. A clock that hardly moves tells
+// little: then the standard error is large, and clock_shrink() falls back to the model.
 #include "model/gate/gate.h"
 
 #include <math.h>

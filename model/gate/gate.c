@@ -2,62 +2,66 @@
 //
 // One series: six bets per process.
 //
-// Every statement about the true log ratio d is an e-process (gate.h) on y shifted to the
-// boundary of its null hypothesis:
+// Every statement about the true log ratio d is an e-process (gate.h) on y, shifted to the boundary
+// of its null hypothesis:
 //     slower      against d <= +floor        not_slower   against d >= +floor
 //     faster      against d >= -floor        not_faster   against d <= -floor
 //     below       against d >= +margin       above        against d <= -margin
 // At most one of "slower" and "faster" can be far from its null, so (slower + faster) / 2 is an
-// e-value against |d| <= floor: log_evidence. "Same" needs `below` and `above`; if |d| >= margin,
+// e-value against |d| <= floor: log_evidence. "Same" needs `below` and `above`. If |d| >= margin,
 // one of them is a bet against the truth, so min(below, above) is an e-value against |d| >= margin:
-// log_same. What the shifted nulls need beyond "same code": that a change acts as a factor, and
-// that the noise around it stays symmetric, which the random order gives as long as noise hits both
+// log_same. The shifted nulls assume more than "same code": a change must act as a factor, and the
+// noise around it must stay symmetric. The random order ensures that as long as noise hits both
 // builds alike. At d = 0, the case that decides about false alarms, nothing is assumed.
 //
-// Why a floor: an exact test of d = 0 sees 0.05 %, and a build that moves its code by a cache line
+// The floor. An exact test of d = 0 would see 0.05 %, and a build whose code moves by a cache line
 // does change by that. Alarms need evidence of more than `floor`, and an estimate of at least
-// `margin`; evidence without size goes on until "same", or the budget ends undecided.
+// `margin`. A series with evidence but without size continues until it is "same", or until the
+// budget ends it as undecided.
 //
-// The scale of a pair is fixed before its block is measured: history's for the first block, then
-// the MAD of all pairs before the block, moderated by history. A wrong scale costs power, never
-// truth.
+// The scale of a pair is fixed before its block is measured. For the first block it comes from the
+// history; later it is the MAD of all pairs before the block, moderated by the history. A wrong
+// scale costs power, but never makes a verdict wrong.
 //
-// Slow launches. The typical ratio is trimmed, so a head of which one launch in ten takes 20 %
-// longer has the same one. Two more bets have a tenth of the stake (gate.h, struct tail): on
-// the signs of large differences and on a mean that is clipped far out. "Same" needs that neither
-// is open, and 72 pairs, of which one in 20 slow launches hides in 2.5 %. Simulated at an SD of 0.4
-// %: one launch in ten by 20 % is found in 100 % of gates, one in twenty by 30 % in 98 %, where
-// none was; half a percent takes 149 pairs, not 148; no change takes 72, not 31, and 163, not 161,
-// at an SD of 0.95 % (bench_gate --simulate).
+// Slow launches. The typical ratio is trimmed. So a head of which one launch in ten takes 20 %
+// longer has an unchanged ratio. Two more bets, with a tenth of the stake (gate.h, struct tail),
+// are on the signs of large differences, and on a mean that is clipped far out. "Same" needs both
+// to be settled, and at least 72 pairs; one slow launch in 20 stays unseen in 2.5 % of so many.
+// Simulated at an SD of 0.4 %: one launch in ten that takes 20 % longer is found in 100 % of gates,
+// one in twenty that takes 30 % longer in 98 %; without these bets neither was found. The price: a
+// change of half a percent takes 149 pairs instead of 148; no change takes 72 instead of 31, or 163
+// instead of 161 at an SD of 0.95 % (bench_gate --simulate).
 //
-// Places. "Same" is said of processes to come as well: the mean keeps errors_kept() from the
-// margin, of pairs and of what a process adds by its places. What is nearer is asked in other
-// processes. At the margin, with places of SD 0.1 %, "same" is said in 2 to 4 % of gates, of pairs
-// that scatter by 0.1 to 0.7 %, and intervals hold the truth in 96 to 97 %. Where places scatter
-// twice as much as is known, it is 18 % of gates, and intervals hold it in 86 %. No change takes 80
-// pairs in 1.6 processes with places of SD 0.05 %, 98 in 1.9 with 0.1 % (bench_gate --simulate).
+// Places. "Same" also speaks of processes to come. So the mean must keep a distance of
+// errors_kept() standard errors from the margin; these include the pairs' errors and those that a
+// process adds by its places in memory. A series nearer to the margin is measured in other
+// processes. For d at the margin, with places of SD 0.1 % and pairs that scatter by 0.1 to 0.7 %,
+// "same" is said in 2 to 4 % of gates, and intervals cover the truth in 96 to 97 %. If places
+// scatter twice as much as is known, these are 18 % and 86 %. No change takes 80 pairs in 1.6
+// processes with places of SD 0.05 %, and 98 in 1.9 with 0.1 % (bench_gate --simulate).
 //
-// Processes. A fresh process draws new addresses, so its shift differs a little. Its bets carry on
-// with the wealth of the process before: every factor is still a fair bet given the past, so the
+// Processes. A fresh process draws new addresses, so its shift differs a little. Its bets continue
+// with the wealth of the process before. Every factor is still a fair bet given the past, so the
 // mean over the bets is one e-process over all pairs. (Multiplying the processes' own means is
-// allowed too, but pays log 5 for not knowing the best bet once per process; four of them hid a
-// change of 0.47 % at an SD of 0.95 %.) An alarm of the first process is a candidate; it stands if
-// the joint evidence and the mean over all processes still say so, and no process refutes it. A
-// process refutes "slower" when not_slower, its own, reaches 1 / (1 - confidence): under a true d
-// >= floor that has probability <= 1 - confidence, whatever it looks like.
+// valid, too, but each process then pays log 5 for not knowing the best bet; with four of them a
+// change of 0.47 % at an SD of 0.95 % was missed.) An alarm of the first process is a candidate. It
+// stands if the joint evidence and the mean over all processes still support it, and no process
+// refutes it. A process refutes "slower" when its own not_slower reaches 1 / (1 - confidence). If
+// truly d >= floor, this has a probability of at most 1 - confidence at any time.
 //
-// A first process whose budget ends with neither alarm nor "same" is followed by fresh ones too,
-// until together they say the one or the other: identical tensor-core kernels are off by 0.1 to 0.2
-// % in one place, of a margin of 0.3 %, and in another not (baselines/recorded/h200/README.md). All
-// of the above holds, for nothing but the stopping time is new. Simulated at an SD of 0.68 % with
-// places of SD 0.12 %, it leaves 1.3 % of gates without a change undecided, not 12 %, raises what
-// is found of +0.40 % from 72 to 89 %, and takes 147 pairs, not 136; without places 0.2 % of a
-// kernel with an SD of 0.95 %, a change that does not count, takes 749 pairs, not 520.
+// If the budget of a first process ends with neither an alarm nor "same", fresh processes follow,
+// too, until all together say one or the other. Identical tensor-core kernels differ by 0.1 to 0.2
+// % in one place, of a margin of 0.3 %, and not in another (baselines/recorded/h200/README.md).
+// Everything above still holds, because only the stopping time is new. Simulated at an SD of 0.68 %
+// with places of SD 0.12 %: 1.3 % of gates without a change stay undecided instead of 12 %, a
+// change of +0.40 % is found in 89 % instead of 72 %, and a gate takes 147 pairs instead of 136.
+// Without places and at an SD of 0.95 %, a change of 0.2 %, which does not count, takes 749 pairs
+// instead of 520.
 //
-// Budgets. The pairs that a change needs grow with the variance of a pair, so above a point the
-// budgets do too (gate_budget()), up to `stretch` times. An alarm that the last process leaves open
-// goes on there until that process has had as much as the first. All of this only moves the time at
-// which one stops, which may depend on the data in any way.
+// Budgets. The pairs that a change needs grow with the variance of a pair. So above a point the
+// budgets grow, too (gate_budget()), up to `stretch` times. An alarm that the last process leaves
+// open continues there until that process has had as many pairs as the first. All of this only
+// moves the stopping time, which may depend on the data in any way.
 #include "model/gate/gate.h"
 
 #include "model/predict.h"
@@ -144,14 +148,16 @@ uint32_t gate_budget(const struct gate_policy *policy, double sd, uint32_t pairs
 
 // ---- the size that a margin goes by ----
 //
-// The size that a gate's default margin goes by must be the kernel's own, not that of the day: a
-// GPU that another process heats runs an FP8 kernel of 94 us in 119 us, at 1.30 instead of 1.65 GHz
-// (baselines/recorded/h200, clocks-step.csv), and took it across 100 us, where the margin changes.
+// The size by which a gate's default margin is chosen must be the kernel's own, and not depend on
+// the day. On a GPU that another process heats, an FP8 kernel of 94 us ran in 119 us, at 1.30
+// instead of 1.65 GHz (baselines/recorded/h200, clocks-step.csv); that moved it across 100 us,
+// where the margin changes. So
 //     size = time x (clock / top clock)^e
-// where e is 1 if the SMs bound the problem and 0 if DRAM does, by the roofline at the top clock,
-// which knows the problem and the device and nothing measured. So measured, 51 first blocks of that
-// kernel lie within 76.7 to 79.0 us. Two constants are enough: fitted exponents are 0.95 there, and
-// what is in between errs by a fraction of the clock's move.
+// where e is 1 if the SMs limit the problem and 0 if DRAM does. The roofline at the top
+// clock decides that from the problem and the device alone, without a measurement. By this
+// size 51 first blocks of that kernel lie within 76.7 to 79.0 us. The two values 0 and 1 are
+// enough: fitted exponents are 0.95 there, and for kernels in between the error is a
+// fraction of the clock's change.
 
 static bool follows_the_clock(const struct problem *problem, const struct gpu *gpu)
 {
@@ -645,31 +651,34 @@ struct interval gate_series_interval(const struct gate_series *s)
 
 // ---- which series is next ----
 //
-// Which series gets the next block.
-// What is wanted is verdicts per second of the device: a gate may end at its time limit, and what
-// has none by then is undecided. A series is a job of unknown length, so this is scheduling, and
-// the order that decides the most jobs in any given time is Gittins' (J. R. Stat. Soc. B 41, 1979):
-// play the job with the largest
+// Decides which series gets the next block. The aim is verdicts per second of the device: a gate
+// may end at its time limit, and a series without a verdict by then is undecided. A series is a job
+// of unknown length, so this is scheduling. The order that finishes most jobs in any given time is
+// that of Gittins (J. R. Stat. Soc. B 41, 1979): play the job with the largest
 //     max over t of  P(decided within t) / E[pairs until decided, or t],
-// per second of a pair. It is not what is nearest to its evidence: a change between floor and
-// margin has all the evidence an alarm needs and will never be one.
-// How many pairs a series needs if its true log ratio is d, sigma the SD of a pair, e the evidence
-// so far: bets win growth(|d| - floor) a pair towards an alarm and growth(margin - |d|) towards
-// "same" (distances in units of sigma), so
+// per second of a pair. That need not be the series with most evidence: a change between floor and
+// margin has all the evidence that an alarm needs, and never becomes one.
+//
+// The number of pairs that a series needs, if its true log ratio is d, sigma the SD of a pair, and
+// e the evidence so far: a pair wins growth(|d| - floor) towards an alarm and growth(margin - |d|)
+// towards "same" (distances in units of sigma), so
 //     alarm, |d| >= margin:  (log(1/alpha) - e_alarm) / growth, and as many as bring the mean, now
 //                            y after n pairs, to the margin: n (margin - y) / (d - margin)
 //     same,  |d| < margin:   (log(1/(1 - confidence)) - e_same) / growth.
-// d is not known, but after n pairs about normal, y +- sigma / sqrt(n): it is replaced by seven
-// values of equal probability. What needs more than the budget has left is never decided.
-// The growth of a bet on normal z = d/sigma + noise, the best of eprocess.c's ladder: about z^2/2
-// while z is small, at most log 2. log 2 (1 - exp(-z^2 / (2 log 2))) is within 10 % of it from 0.2
-// on, and below the smallest bet, 0.2, gains 0.2 z - 0.02 (computed by integration).
-// A process that confirms an alarm is over when it shows the change, refutes it, or has spent its
-// budget: it is always decided, the question is only when.
+// d is not known, but after n pairs it is about normal, y +- sigma / sqrt(n). It is replaced
+// by seven values of equal probability. A series that needs more pairs than its budget has
+// left is never decided.
+//
+// The growth of a bet on a normal z = d/sigma + noise, with the best bet of eprocess.c's ladder, is
+// about z^2/2 for small z, and at most log 2. log 2 (1 - exp(-z^2 / (2 log 2))) is within 10 % of
+// it from 0.2 on; below the smallest bet, 0.2, it is 0.2 z - 0.02 (computed by integration). A
+// process that confirms an alarm ends when it shows the change, refutes it, or has spent its
+// budget: it is always decided, and only the time is open.
+//
 // The order may depend on the evidence in any way. Each bet of a series is fair given everything
-// that was seen before its pair, of all series, for the coin of the pair's order was tossed after
-// that; so a series' wealth, counted in its own pairs, is an e-process whoever decides when the
-// next one is taken (and a pause is not even a stop). Only the number of pairs by the time limit
+// seen before its pair, in all series, because the coin for the pair's order was tossed after that.
+// So a series' wealth, counted in its own pairs, is an e-process, whoever decides when the next
+// pair is taken (and a pause is not even a stop). Only the number of pairs by the time limit
 // depends on the order, and that is a stopping time.
 
 enum { GUESSES = 7 };
@@ -746,7 +755,7 @@ static double missing_here(const struct gate_series *s)
     return fmin(shown - fmax(slower, faster), refuted - both);
 }
 
-// Seven guesses of the true log ratio.
+// Seven guesses of the true log ratio, and the pairs that each would need.
 struct guesses {
     struct outlook o;
     double d[GUESSES], needed[GUESSES]; // needed: at least a block
@@ -841,7 +850,7 @@ struct gate_left gate_left(const struct gate_series *s, const struct gate_decisi
     guess_at(&g, weight_of_mean(&g.o));
     for (size_t i = 0; i < GUESSES; i++) {
         const double each = confirming_pairs(policy, g.d[i], g.o.sd, 1);
-        // Further processes until then.
+        // The further processes that this guess needs.
         const double later = ceil(fmax(0, g.needed[i] - here) / budget);
         const bool same = fabs(g.d[i]) < policy->margin && !alarm;
         double pairs = g.needed[i] + (same ? 0 : (further - later) * each);
@@ -872,7 +881,7 @@ uint32_t gate_confirmation_pairs(const struct gate_series *s, const struct gate_
     return (uint32_t)fmin(here + further * each, 1 << 30);
 }
 
-// More budgets than this do not count as "soon".
+// A series that needs more budgets than this is not decided soon.
 static const double too_many_budgets = 16;
 
 double gate_missing_pairs(const struct gate_series *s, const struct gate_decision *now)

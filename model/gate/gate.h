@@ -6,15 +6,13 @@
 // at random. They come block by block, first from one process, then from fresh ones. Output: a
 // decision and the next step after each block, and at the end a verdict.
 //
-// What is promised for a series whose true log ratio is d:
-// d
-//  <= floor    the probability of an alarm, however often one looks, is at most alpha;
-// d
-//  >= margin   the probability of the answer "same" is at most 1 - confidence, also where a
-//                   fresh process is asked;
-//   floor..margin   no promise: the answer may be either, or undecided.
-// The promise needs the random order, and noise that affects both sides alike. The noise need not
-// be normal, independent or steady.
+// The gate makes two promises about a series whose true log ratio is d:
+//   |d| <= floor    an alarm, at any of the looks, has a probability of at most alpha;
+//   |d| >= margin   the answer "same" has a probability of at most 1 - confidence, also where a
+//                   fresh process is asked.
+// In between it promises nothing: the answer may be either, or undecided. The promises need the
+// random order, and noise that affects both sides alike. The noise need not be normal,
+// independent or steady.
 //
 // Use, for one series:
 //     gate_series_init(&series, &policy, arena);
@@ -130,8 +128,8 @@ struct gate_policy {
     double stretch;         // a noisy series gets up to so many times the budgets; 1: never more
     double enough;      // the pairs only measure, and end at this standard error; 0: they decide
     enum regime regime; // the pairs' regime, for the sentence
-    uint32_t processes; // all processes, when the first one alarms or stays undecided; 1: there is
-                        // no other
+    uint32_t processes; // number of processes in all, if the first alarms or stays undecided; 1:
+                        // none follows it
 };
 
 // A kernel's size for gate_policy_default(): the time, in ns, of the first block of the base's
@@ -198,7 +196,8 @@ struct gate_decision {
     double log_mean;     // plain mean of the log ratios, including slow launches; NaN without pairs
     double slow_share;   // share of pairs in which the head is much slower, less those in which the
                          // base is
-    bool near;           // its pairs say "same"; only what another process may add keeps it open
+    bool near;           // the pairs so far say "same"; the series is open only because another
+                         // process may differ
     bool slow_open;      // large differences may favour one side, so "same" cannot be said yet
     bool slow_alarm;     // the alarm is about slow launches and not about the typical launch
     double log_blocks; // log e-value against d = 0 if medians of blocks are independent and normal;
@@ -223,8 +222,8 @@ struct gate_series {
     double *scale;                 // scale of each pair, which was known before the pair was
                                    // measured
     double *work, *means, *errors; // room to compute in
-    double tail_scale;             // the scale for tails of the last pair; it is learnt from more
-                                   // pairs
+    double tail_scale;             // the scale by which tails measure the last pair; learnt from
+                                   // more pairs than `scale`
     uint32_t *start;               // index of each process's first pair, and one index past the
                                    // last pair
     struct gate_stream *streams;   // one per process
@@ -378,8 +377,7 @@ struct clock_effect clock_explain(double log_ratio, const struct gate_pair *pair
 // whether a run's own A/A pairs make it void (pure functions).
 
 // The one-sided bound of Clopper and Pearson after `hits` of `trials`: the largest p with P(X <=
-// hits
-//  p) >= 1 - confidence. Without trials: 1.
+// hits | p) >= 1 - confidence. Without trials: 1.
 double study_rate_upper(uint64_t hits, uint64_t trials, double confidence);
 // P(X >= hits) for binomial X.
 double binomial_tail(uint64_t hits, uint64_t trials, double p);

@@ -10,7 +10,7 @@
 
 const char gate_version[] = "7";
 
-// One pair in so many may be void; with more, the other pairs do not count either.
+// One pair in so many may be void. If more are, the other pairs do not count either.
 enum { VOID_PART = 10 };
 
 static int by_pair(const void *left, const void *right)
@@ -342,8 +342,8 @@ static void judge_replayed(struct verdict *out, const struct measurement *base,
     struct gate_series series;
     replay(&series, policy, pairs, count, arena);
     out->log_ratio = gate_series_interval(&series);
-    series.policy = *policy; // it takes no more pairs: what would come next, by the gate's own
-                             // policy
+    series.policy = *policy; // has no room for more pairs: it tells what would come next, by the
+                             // gate's own policy
     series.capacity = UINT32_MAX;
     struct gate_decision d = gate_series_decide(&series);
     out->kind = d.kind;

@@ -137,8 +137,8 @@ const char *standing_words(const struct standing *standing, const struct standin
 
 // ---- causes ----
 //
-// Why a verdict of a gate is what it is: kernel, environment, model or broken, from the series
-// itself and the controls beside it.
+// Finds the cause of a gate's verdict (kernel, environment, model, or broken before), from the
+// series itself and the controls beside it.
 
 struct common_mode common_mode_of(const struct interval *controls, size_t count, double floor,
                                   struct arena *arena)
@@ -194,10 +194,10 @@ bool cause_fails(const struct verdict *verdict)
 
 // ---- devices ----
 //
-// A trimmed mean over the series, its error from their scatter, and a limit of four such errors. An
-// effect of places differs from series to series; an effect of the device is common to all.
-// Differences below half a percent are not reported: two H200s of one host were 0.19 % apart,
-// plainly so over 198 series.
+// A trimmed mean over the series, with an error from their scatter, and a limit of four such
+// errors. Effects of places in memory differ from series to series, while an effect of the device
+// is common to all of them. Differences below half a percent are not reported: two H200s of one
+// host differed by 0.19 %, clearly so over 198 series.
 
 static const struct moderation by_place = {.sd = 0.003, .weight = 8};
 
@@ -217,12 +217,12 @@ struct apart apart_of(double *differences, size_t count)
 
 // ---- mixes ----
 //
-// Of parts with weights w and base times t, the head takes sum(w t exp(r)) where the base takes
-// sum(w t), with r a part's log ratio. With shares s = w t / sum(w t) the change is
-// log(sum(s exp(r))), and, the ratios being small, its error is that of sum(s r): parts are
-// measured apart from each other, so half-widths add as squares. What stands on one side of all
-// parts for good, as the place of a process does, is small (baselines/recorded/h200/README.md,
-// "Other binaries") and independent between them too.
+// For parts with weights w and base times t, the base takes sum(w t), and the head takes sum(w t
+// exp(r)), where r is a part's log ratio. With the shares s = w t / sum(w t) the change is
+// log(sum(s exp(r))). The ratios are small, so its error is that of sum(s r). Parts are measured
+// separately, so the squares of their half-widths add up. An error that stands in one direction for
+// a whole process, as that of its places does, is small (baselines/recorded/h200/README.md, "Other
+// binaries"), and also independent between parts.
 
 struct interval mix_change(const struct mix_part *parts, size_t count)
 {

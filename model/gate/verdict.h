@@ -89,7 +89,7 @@ bool cause_fails(const struct verdict *verdict);
 struct apart {
     double log_ratio; // log ratio of its times to the other device's; NaN without series
     double se;
-    bool told; // the difference is larger than other places in memory explain
+    bool told; // the difference is larger than another place in memory could explain
 };
 
 // Compares two devices, given one log ratio per series with the same code on both. `differences` is
@@ -101,7 +101,8 @@ struct apart apart_of(double *differences, size_t count);
 // ---- mixes ----
 //
 // Problems with weights, as a serving system meets them. The change of a mix says what a change
-// costs in use. It also shows many small changes, none of which a single series shows.
+// costs in use. It also shows the sum of many small changes, each of which is too small to be seen
+// in its own series.
 
 // One problem of a mix, run by one kernel on one device.
 struct mix_part {
@@ -121,9 +122,8 @@ enum verdict_kind mix_standing(struct interval change, double margin);
 // ==== looks ====
 //
 // A look measures a few pairs of a changed series in a regime in which its gate does not judge it.
-// A
-// change may be worth 8 % alone and nothing in a stream, or may have the opposite sign there. Looks
-// are reported, and decide nothing.
+// A change may be worth 8 % alone and nothing in a stream, or may have the opposite sign there.
+// Looks are reported, and decide nothing.
 
 // A look ends after BESIDE_PAIRS, or as soon as a block leaves nothing open.
 enum { BESIDE_PAIRS = 32, BESIDE_BLOCK = 8 };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The steps of model/history/segmentation.h must each gain more than noise that remembers would
-// have cost (model/history/memory.c), and in short series hold more than values that others stray
-// to (revisit_drop()). Then they are held against a random walk in noise fitted to
-// the whole series, with the jumps that stand out of it ("a level that walks"). Where the
-// walk explains it better, or where the values follow each other so closely that segmentation
-// cannot tell, the series drifts, and only those jumps are reported. All likelihoods are
-// conditional on the first value and take their variance from the data; steps and jumps pay for
-// each change.
+// Finds change points. The steps of model/history/segmentation.h must pass several tests. Each must
+// gain more than noise with memory would have cost (model/history/memory.c). In short series its
+// level must also hold more values than strays could form by chance (revisit_drop()). Then all
+// steps together are compared with a random walk in noise, fitted to the whole series, whose level
+// may also jump ("a level that walks"). If the walk explains the values better, or if neighbouring
+// values are so similar that segmentation cannot tell, the series drifts, and only the walk's jumps
+// are reported. All likelihoods are conditional on the first value and take their variance from the
+// data; steps and jumps pay for each change.
 //
-// The credible set of a step is change_set()'s; that of a jump comes from the squared statistics of
+// The credible set of a step comes from change_set(); that of a jump from the squared statistics of
 // a jump at each index.
 #include "model/history/changepoint.h"
 
@@ -23,35 +23,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ==== the points that a change may have begun at ====
+// ==== the points at which a change may have begun ====
 //
-// What a change may be, once it was found: the points that it may have happened at, and its size,
-// so that both hold the truth as often as they say, whichever rule has found it.
+// For a change that was found, by whichever rule: the points at which it may have happened, and its
+// size, so that both cover the truth as often as they say.
 //
-// The set is a credible one. With the first new value at k, let a values before and b values after
-// have squares A and B about their means. Means have a flat prior; each side has a variance of its
-// own, about that of both together with the weight of so many values (PRIOR): sides may differ, and
-// one or two values say nothing of their own scatter. Then
-//     p(k) ~ product over sides of  Gamma((PRIOR + n - 1) / 2) n^-1/2 (PRIOR s^2 + S)^-(PRIOR + n -
-//     1)/2
-// and the logarithm is divided by the inflation by memory. The set grows from the index that was
-// reported until it holds the confidence. Values further than REACH standard deviations from their
-// side's median count as that far: one stray must not name the commit.
+// The set is a credible one. With the first new value at k, let the a values before and the b
+// values after have the squares A and B about their means. Means have a flat prior. Each side has a
+// variance of its own; its prior is the variance of both sides together, with the weight of PRIOR
+// values. So sides may differ, although one or two values say nothing about their own scatter. Then
+//     p(k) ~ product over sides of  Gamma((PRIOR + n - 1) / 2) n^-1/2
+//                                   (PRIOR s^2 + S)^-(PRIOR + n - 1)/2
+// and the logarithm is divided by the inflation that memory causes. The set grows from the reported
+// index until it has the confidence. Values farther than REACH standard deviations from their
+// side's median are moved to that distance, so that one stray cannot decide about the commit.
 //
-// The size is the mixture over k of the differences of means, each with its error by the sides' own
-// scatter; so it knows that it does not know k.
+// The size is a mixture over k of the differences of means, each with its error from the sides' own
+// scatter. So its interval includes that k is not known.
 //
-// Memory is that of the residuals about the split that was reported: their lag 1, made larger by
-// its bias (Kendall 1954, as in segmentation.c) and by one and a half standard errors, since what
-// it is divided by must not be too little.
+// Memory is estimated from the residuals about the reported split: their correlation at lag 1,
+// increased by its bias (Kendall 1954, as in segmentation.c) and by one and a half standard errors,
+// because the divisor must not be too small.
 
 enum { PRIOR = 4, REACH = 4 };
-// The statistic that is reported at least: 11 nats ("looks at more than steps").
+// The least statistic of a reported change: 11 nats ("looks at more than steps").
 static const double least_reported = 4.69;
-static const double hardly = 0.01; // the share of such sizes that are reported
-// What is reported looks clearer than it is, by where it is as well: a set holds all but this part
-// of what is left. Found by tests/measure/bench_sets.c: with 1 it holds .81 of steps of 2 SD in 60
-// values, with 2 at least .96 wherever a tenth of steps are found.
+static const double hardly = 0.01; // the share of changes of that size that are reported
+// Reported changes were selected because they look clear, so their place looks more certain than it
+// is. So a set must hold all but this part of what is left. Found by tests/measure/bench_sets.c:
+// with 1, sets cover .81 of steps of 2 SD in 60 values; with 2, at least .96 wherever a tenth of
+// steps are found.
 static const double selected = 2;
 
 struct sums {
@@ -65,8 +66,8 @@ static double squares_of(const struct sums *s, size_t first, size_t end, double 
     return n > 0 ? fmax(0, s->square[end] - s->square[first] - sum * sum / n) : 0;
 }
 
-// Moves strays to within reach of their side's median. A value that many others share is no stray:
-// reach is a multiple of the mean distance, so a second mode stays where it is.
+// Moves strays towards their side's median. A value that many others have is no stray: the reach is
+// a multiple of the mean distance, so a second mode stays where it is.
 static void tame(double *y, size_t n)
 {
     double *work = xcalloc(n, sizeof(*work)), away = 0;
@@ -74,8 +75,8 @@ static void tame(double *y, size_t n)
     const double median = robust_median(work, n);
     for (size_t i = 0; i < n; i++)
         away += fabs(y[i] - median) / (double)n;
-    const double reach = REACH * sqrt(M_PI / 2) * away; // for normal values this is so many
-                                                        // deviations
+    // for normal values this is REACH standard deviations
+    const double reach = REACH * sqrt(M_PI / 2) * away;
     for (size_t i = 0; i < n; i++)
         y[i] = fmax(median - reach, fmin(median + reach, y[i]));
     free(work);
@@ -198,9 +199,10 @@ static void describe(struct change *change, const struct set *s, const struct su
     free(mass);
 }
 
-// Sets earliest, latest and the ends of size from the values first..end-1, between the neighbouring
-// changes; index, before, after and size.value stay and are within them. Values that are not finite
-// are missing. `inflation`, >= 1: of the variance of a mean, as far as it is known already.
+// Sets earliest, latest and the ends of the size from the values first..end-1 between the
+// neighbouring changes. index, before, after and size.value do not change, and lie within. Values
+// that are not finite are missing. `inflation` >= 1: that of the variance of a mean, as far as it
+// is known already.
 static void change_set(struct change *change, const double *values, size_t first, size_t end,
                        double inflation, double confidence)
 {
@@ -211,7 +213,7 @@ static void change_set(struct change *change, const double *values, size_t first
             continue;
         if (i < change->index)
             s.at = s.n + 1;
-        // Half of the reported step is subtracted, so that sums of squares stay exact.
+        // The middle of the reported step is subtracted, so that sums of squares stay exact.
         s.y[s.n] = values[i] - change->before;
         s.where[s.n++] = i;
     }
@@ -231,9 +233,9 @@ static void change_set(struct change *change, const double *values, size_t first
     free(s.where);
 }
 
-// Sets the credible sets of all changes, each between its neighbours; for a change that came after
-// the noise became `calm`, without the loud values before. A level that wanders has a set of its
-// own.
+// Sets the credible sets of all changes, each between its neighbours. For a change after the
+// noise became `calm`, the loud values before that do not count. A level that wanders has a set
+// of its own.
 static void change_set_all(struct changepoints *found, const double *values, size_t n, size_t calm,
                            double confidence)
 {
@@ -247,19 +249,17 @@ static void change_set_all(struct changepoints *found, const double *values, siz
 
 // ==== a level that walks ====
 //
-// The local level model: a random walk seen through noise, with jumps. It is what a drifting series
-// is held against before its steps are believed.
-//
-// A random walk in noise, fitted to a series by its likelihood:
+// The local level model: a random walk seen through noise, with jumps. A drifting series is
+// compared with it before steps are believed. It is fitted by maximum likelihood:
 //     y_t = level_t + noise_t,   level_t = level_{t-1} + step_t,   var(step) = ratio var(noise)
 //
-// The Kalman filter with a diffuse start gives innovations v_t of variance F_t (in units of the
-// noise variance, which is thereby concentrated out of the likelihood); one dimension is left to
-// maximise over. A level that starts afresh leaves the squares it would leave were the jump's size
-// fitted; with the variances F_t of one start this is the likelihood of such jumps, comparable
-// whatever their number. Smoothing backwards gives, for every t, the score test of a jump between t
-// - 1 and t: r / sqrt(N), normal(0, 1) without one (Harvey and Koopman, "Diagnostic checking of
-// unobserved- components time series models", 1992; Durbin and Koopman, "Time Series Analysis by
+// The Kalman filter with a diffuse start gives innovations v_t of variance F_t in units of the
+// noise variance, which is thereby concentrated out of the likelihood; one parameter, the ratio, is
+// left. A jump makes the level start again. That leaves the same squares as fitting the jump's size
+// would; with the variances F_t of a single start it is the likelihood of such jumps, whatever
+// their number. Smoothing backwards gives, for every t, the score test of a jump between t - 1 and
+// t: r / sqrt(N), which is normal(0, 1) without a jump (Harvey and Koopman, "Diagnostic checking of
+// unobserved-components time series models", 1992; Durbin and Koopman, "Time Series Analysis by
 // State Space Methods", 2012, section 7.5).
 
 struct local_level {
@@ -270,10 +270,10 @@ struct local_level {
 
 enum {
     AROUND = 25,    // number of innovations on each side that show how loud the series is there
-    PROMISING = 16, // the squared statistic from which on that is examined
+    PROMISING = 16, // squared statistic from which on the loudness on both sides is examined
 };
 
-// The innovations of one pass; variance[t] 0 marks a start, which has none.
+// The innovations of one pass. variance[t] is 0 at a start, which has no innovation.
 struct filter {
     double *innovation, *variance, *gain;
 };
@@ -350,8 +350,8 @@ static struct local_level fit(struct filter *f, const double *values, const unsi
     return model;
 }
 
-// Maximum likelihood over both variances. `starts[t]` non-zero makes the level start afresh at t
-// (a jump); NULL means none. `values` finite, n >= 2.
+// Fits both variances by maximum likelihood. A non-zero starts[t] makes the level start again at t
+// (a jump); NULL means no jumps. `values` finite, n >= 2.
 static struct local_level local_level_fit(const double *values, const unsigned char *starts,
                                           size_t n)
 {
@@ -361,8 +361,9 @@ static struct local_level local_level_fit(const double *values, const unsigned c
     return model;
 }
 
-// Robust scale of the standardised innovations around t (all of them where `reach` is n): jumps not
-// yet found must not hide themselves, nor loud stretches pass for a row of jumps.
+// A robust scale of the standardised innovations around t (of all of them if `reach` is n). Jumps
+// that were not found yet must not hide themselves in it, and a loud stretch must not look like a
+// row of jumps.
 static double innovation_scale(const struct filter *f, size_t n, size_t t, size_t reach,
                                double *scratch)
 {
@@ -402,8 +403,9 @@ static void scores_run(double *scores, struct filter *f, double *scratch, const 
     }
 }
 
-// Squared statistic of a jump between t - 1 and t, for every t; about chi squared with one degree
-// of freedom where there is none. 0 at starts. The scale is robust, so other jumps hardly lower it.
+// The squared statistic of a jump between t - 1 and t, for every t. Without a jump it is about
+// chi-squared with one degree of freedom. 0 at starts. The scale is robust, so other jumps
+// hardly lower it.
 static void local_level_scores(double *scores, const double *values, const unsigned char *starts,
                                size_t n)
 {
@@ -414,9 +416,9 @@ static void local_level_scores(double *scores, const double *values, const unsig
     free(f.innovation);
 }
 
-// Sets starts[t] where the level jumps by more than the walk explains (statistic above `threshold`
-// standard deviations, at most `most` of them, strongest first, refitting after each) and returns
-// how many. `starts` has n elements and is overwritten.
+// Sets starts[t] where the level jumps by more than the walk explains (a statistic above
+// `threshold` standard deviations), at most `most` jumps, the strongest first, with a new fit after
+// each. Returns their number. `starts` has n elements and is overwritten.
 static size_t local_level_jumps(unsigned char *starts, const double *values, size_t n,
                                 double threshold, size_t most)
 {
@@ -461,12 +463,15 @@ enum {
 // The cost of a step in nats when models are compared, as a share of the penalty: in noise that may
 // well wander, and in noise that shows no memory.
 static const double doubtful_share = 0.7, calm_share = 0.2;
-static const double remembered_share = 0.5;      // against memory about a level that stays
-static const double close_share = 0.8;           // against memory that may be as long as a walk's
-static const double doubtful_correlation = 0.15; // for fewer values than MIN_CALM, any correlation
-static const double wander_correlation = 0.7;    // with less the question does not arise
+static const double remembered_share = 0.5; // the same where memory about a fixed level competes
+static const double close_share = 0.8;      // the same where memory as long as a walk's competes
+static const double doubtful_correlation = 0.15; // for fewer than MIN_CALM values: a larger
+                                                 // correlation raises doubt
+static const double wander_correlation = 0.7;    // with a smaller correlation nobody asks whether
+                                                 // the level wanders
 static const double dickey_fuller = -14;
-static const double jump_threshold = 4.5; // standard deviations; a normal walk: 0.07 in 10^4 values
+static const double jump_threshold = 4.5; // standard deviations; a normal walk reaches it 0.07
+                                          // times in 10^4 values
 
 // ---- how likely values are as steps in noise whose neighbours resemble each other ----
 
@@ -483,8 +488,8 @@ static double mean(const double *values, const struct potts_segment *segment)
     return sum / (double)(segment->end - segment->first);
 }
 
-// The noise's scale and memory are fitted together with the steps. Levels are the means of the
-// segments, which cover the n values in order; n >= 2.
+// Fits the noise's scale and memory together with the steps. Levels are the means of the segments,
+// which cover the n values in order; n >= 2.
 static struct steps_fit steps_fit(const double *values, size_t n,
                                   const struct potts_segment *segments, size_t count)
 {
@@ -510,7 +515,7 @@ struct pruning {
     size_t n;
     double bound;
     struct potts_segment *segments;
-    double *gains; // for the step after each segment
+    double *gains; // of the step after each segment
     size_t count;
 };
 
@@ -556,9 +561,9 @@ static void join(struct pruning *p, size_t j)
     }
 }
 
-// Joins neighbours, least loss first, until every step gains more than `cost` nats among the BESIDE
-// values on either side of it, where none counts as further than `bound` from its own level. Sets
-// the levels to the means and returns how many segments are left.
+// Joins neighbouring segments, least loss first, until every step gains more than `cost` nats among
+// the BESIDE values on either side of it. No value counts as farther than `bound` from its own
+// level. Sets the levels to the means, and returns the number of segments left.
 static size_t steps_prune(const double *values, size_t n, double bound,
                           struct potts_segment *segments, size_t count, double cost)
 {
@@ -649,9 +654,10 @@ static double memory_share(const struct segmentation *s, const double *clean)
     return close ? close_share : remembered_share;
 }
 
-// No steps: a wandering level is told from long memory about a fixed one by the same likelihoods,
-// and by Dickey and Fuller's test, "Distribution of the estimators for autoregressive time series
-// with a unit root" (1979): n (r - 1) below -14 rejects a random walk at 5 %.
+// For a series without steps: whether its level wanders, or stays while the noise has a long
+// memory. The same likelihoods decide, and the test of Dickey and Fuller, "Distribution of the
+// estimators for autoregressive time series with a unit root" (1979): n (r - 1) below -14 rejects a
+// random walk at 5 %.
 static bool wanders(const struct segmentation *s, const double *clean)
 {
     if (segmentation_wanders(s) || s->suspect)
@@ -875,19 +881,21 @@ void changepoints_free(struct changepoints *changepoints)
 
 // ==== looks at more than steps ====
 //
-// What was surely seen stays: a series is looked at when it had 60 values and each time it has
-// grown by a fifth, and a change that one of these looks was sure of is kept where the newest does
-// not see it, whose noise, memory or walk is fitted to more. So it goes only when it was found
-// between two looks and is gone by the next. Sure is 20 nats; of fewer than 100 values, which
-// cannot show how long they remember, 40. More looks, and less to be sure of, would keep more and
-// make more than one false change in 10,000 values of noise that remembers or becomes louder.
-// Series of more than 1,500 values are looked at once.
+// Changes that were certain once are kept. A series is judged as if it had been looked at when it
+// had 60 values, and each time it had grown by a fifth. If one of these looks was certain of a
+// change, the change is kept even if the newest look does not see it, because noise, memory or walk
+// are then fitted to more values. So a change is lost only if it was found between two looks and is
+// gone at the next. Certain means 20 nats, or 40 with fewer than 100 values, which cannot show how
+// long they remember. More looks, or a lower limit, would keep more changes, but make more than one
+// false change in 10,000 values of noise with memory or of noise that becomes louder. Series with
+// more than 1,500 values have only one look.
 //
-// What was reported, sure or not, stays as long as the values next to it bear it out: their mean
-// moves by 4 standard errors the way that was reported, of all values up to the neighbouring
-// changes, memory allowed for, or of the ten nearest on either side, which a level that wanders
-// has not left yet. Noise is what these values show, each side its own where that is more: what a
-// louder stretch had begun with goes when the stretch is seen.
+// A change that was reported, certain or not, is kept as long as the values next to it support
+// it: their mean must move by 4 standard errors in the reported direction, with memory allowed
+// for. This counts all values up to the neighbouring changes, or the ten nearest on either side,
+// where a wandering level has not left the new value yet. The noise is that of these values;
+// each side has its own if that is larger. So a change goes if it turns out to be the beginning
+// of a louder stretch.
 
 enum {
     FIRST_LOOK = 60,
@@ -965,14 +973,14 @@ static struct change_side side_of(const double *values, size_t first, size_t end
     return s;
 }
 
-// A side's own scatter, about which a few values tell little.
+// A side's own variance, moderated by the common scatter, because few values tell little.
 static double own_variance(struct change_side s, double scatter)
 {
     return (s.squares + PRIOR_VALUES * scatter) / (s.count - 1 + PRIOR_VALUES);
 }
 
 // By how many standard errors the level moved in the reported direction, from at most `reach`
-// values on either side; too few values do not speak against the change.
+// values on either side. Too few values do not speak against the change.
 static double errors_within(const double *values, struct values_beside beside,
                             const struct change *c, size_t reach, double inflation)
 {
@@ -1019,11 +1027,11 @@ static void drop_refuted(struct changepoints *kept, const struct changepoints *n
     }
 }
 
-// ---- what came since the last change ----
+// ---- values since the last change ----
 //
-// One step among the values since the last change, which a segmentation of so few does not see: a
-// likelihood ratio with memory, of values that neither stray there nor walk. However few or many
-// stand on either side of it, the rule is the same.
+// Finds one step among the values since the last change, where a segmentation of so few values sees
+// none. It is a likelihood ratio with memory, and the values must neither stray to the new level
+// elsewhere nor walk. The rule is the same for any number of values on either side.
 
 // The finite values since the last change, relative to the first of them and in units of the
 // largest distance, so that numbers cannot overflow; with the sums of the first i values and of
@@ -1157,8 +1165,8 @@ static void add_newest(struct changepoints *now, const double *values, size_t n,
     free(l.where);
 }
 
-// After a loud start a step may be clear that is nothing beside the loud values. So the values
-// since the noise became calm are also examined alone. Returns where they begin, 0: nowhere.
+// After a loud start, a clear step may be small compared with the loud values. So the values since
+// the noise became calm are also examined alone. Returns where they begin; 0: there are none.
 static size_t add_calm(struct changepoints *now, const double *values, size_t n,
                        const struct changepoint_options *o)
 {
@@ -1212,7 +1220,8 @@ struct earlier {
     size_t count, n;
 };
 
-// Keeps what is sure enough of `seen`, and what the values support of `reported`.
+// Keeps the changes of `seen` that are certain enough, and those of `reported` that
+// the values support.
 static void find(struct changepoints *out, const double *values, size_t n,
                  const struct changepoint_options *o, struct earlier seen, struct earlier reported)
 {

@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Separate sides: of n values with k on one side, chance alone sorts so one time in C(n, k); noise
-// of two modes does so one time in 2^n for each split, which is why the gap must be wider than
-// modes lie apart, 10 standard deviations. The fewer values there are the likelier chance sorts
-// them, and the farther apart modes must be to be ruled out: by .35 standard deviations a value
-// below 20, so that of ten values in two modes 8 apart one series in a thousand comes so.
+// Four rules that find a step which everybody sees.
 //
-// Few values: sides of at least four that stand 6 standard deviations apart, with none in the 4
-// between, are two levels where neighbours within a side differ by as much as values without memory
-// do (von Neumann's ratio is 1.1 at least; of such values it is 1), and where the step between the
-// sides is 4.5 times as long as those within them: a walk, whose steps are all of one kind, makes
-// such a one of ten values less than once in fifty. Six and four values are so far apart by chance
-// 2e-5 of the time, if they are normal; false changes in 10,000 values are .3 of walks of ten
-// values and .01 of twenty, and ever fewer of more, so that nothing depends on a length. Which of
-// two modes ten values are drawn from, in 6 of 1024 cases as a step would have it, no rule can
-// tell.
+// Separate sides: all k values of one side lie beyond those of the other. Chance alone sorts n
+// values like this one time in C(n, k). Noise with two modes does so one time in 2^n for each
+// split; so the gap must be wider than modes lie apart, 10 standard deviations. With fewer values
+// chance sorts them more easily, so the gap must be wider: by .35 standard deviations for each
+// value below 20. Then of series of ten values in two modes 8 apart one in a thousand passes.
 //
-// Own noise: Welch's statistic at the split where it is largest, the variance of each mean grown by
-// the memory that the residuals show at most. Six standard errors are 2e-9 for one split, so that
-// the choice among thousands costs nothing; memory that could be a walk's is refused.
+// Few values: two sides of at least four values that are 6 standard deviations apart, with none in
+// the 4 between them, are two levels under two conditions. Neighbours within a side differ as much
+// as values without memory do (von Neumann's ratio is at least 1.1; its mean is 1 for such values).
+// And the step between the sides is 4.5 times as long as the steps within them: in a walk all steps
+// are of one kind, and one of ten values looks like this less than once in fifty. Six and four
+// normal values are so far apart by chance 2e-5 of the time. False changes in 10,000 values are .3
+// for walks of ten values and .01 for twenty, and fewer for more, so no rule depends on a length.
+// If ten values come from two modes and happen to be sorted (6 of 1024 cases), no rule can tell.
 //
-// Ranks: on a loaded machine every fifth time may be several times too long, so that neither means
-// nor extremes tell two levels apart which everybody sees. The rank sum (Wilcoxon 1945; ties take
-// the mean of their ranks) at the split where it stands out most, by 4.2 of its standard
-// deviations, does so one time in 4e4 for one split, whatever the noise is, as long as its order is
-// random. What remembers is kept out by the levels' distance: the medians of both sides, 10 times
-// the median absolute deviation about them, and neighbours that are as often on one side of them as
-// on the other.
+// Own noise: Welch's statistic at the split where it is largest, with the variance of each
+// mean increased by the largest memory that the residuals allow. Six standard errors have a
+// chance of 2e-9 for one split, so choosing among thousands costs nothing. Memory as long as a
+// walk's is refused.
+//
+// Ranks: on a loaded machine every fifth time may be several times too long, so neither means
+// nor extremes separate two levels that everybody sees. The rank sum (Wilcoxon 1945; ties take
+// the mean of their ranks) is used at the split where it is most unusual. 4.2 of its standard
+// deviations come by chance one time in 4e4 for one split, whatever the noise is, if its order
+// is random. Noise with memory is excluded by a distance: the medians of both sides must be 10
+// times the median absolute deviation apart, and neighbours must change sides of their median as
+// often as not.
 
 #include "model/base.h"
 #include "model/history/segmentation.h"
@@ -39,7 +41,7 @@
 enum {
     LEAST_SIDE = 3,
     LEAST_OTHER = 5,
-    OWN_NOISE = 25, // number of values that show a noise of their own
+    OWN_NOISE = 25, // fewer values do not show a noise of their own
     RUN = 5,
     RANKED = 500, // number of values; with more, strays show among the residuals of a segmentation
 };
@@ -48,17 +50,18 @@ static const double errors = 6, most_memory = 0.5;
 static const double rank_errors = 4.2;
 static const double few_apart = 6, few_between = 4, least_ratio = 1.1, least_step = 4.5;
 enum { FEW_SIDE = 4 };
-static const double step_share = 0.95; // of the squares that a line leaves; otherwise the series
-                                       // creeps
+static const double step_share = 0.95; // if a line leaves fewer squares than this share,
+                                       // the series creeps
 
 struct step_side {
     double mean, squares; // squares: about the mean
     size_t count;
 };
 
-// Sums from the left, so that both sides of a split cost no time. `y` is shifted to `centre` first.
+// Sums from the left, with which each split takes constant time. `centre` is subtracted
+// from `y` first.
 struct step_sums {
-    double *sum, *square, *low, *high; // over the first i values
+    double *sum, *square, *low, *high; // sums over the first i values, and their extremes
     const double *y;
     double centre;
     size_t n;
@@ -157,7 +160,7 @@ static double growth(const struct step_sums *s, size_t first, size_t end)
     return memory > most_memory ? 0 : noise_inflation(fmin(most, 0.9));
 }
 
-// The squares about the least-squares line.
+// The sum of squares about the least-squares line.
 static double about_line(const struct step_sums *s)
 {
     const double n = (double)s->n, middle = (n - 1) / 2;

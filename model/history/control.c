@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values x and a control s, as logs: x = own + machine, s = its own + machine. The machine's steps
-// are s's changes of level. About these, with y and u the deviations, the best guess of the
-// machine's part of u is b u with b = sum y u / (sum u^2 + var y): least squares, with a prior of
-// b ~ N(0, 1), so that few values take nothing off that they do not show. Both are centred block by
-// block, for x may have changes of its own, and y is winsorised.
+// Subtracts the machine's effect by means of a control. The values x and the control s, as logs,
+// are x = own + machine and s = its own + machine. The machine's steps are the changes of the level
+// of s. About these, let y and u be the deviations of x and s. The best guess of the machine's part
+// of u is b u with b = sum y u / (sum u^2 + var y): least squares with a prior of b ~ N(0, 1), so
+// that few values subtract only what they show. Both are centred block by block, because x may have
+// changes of its own, and y is winsorised.
 #include "model/history/device.h"
 
 #include "model/history/changepoint.h"
@@ -14,10 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    BLOCK = 16
-};                            // in values; a change of x then only spoils the block that contains
-                              // it
+enum { BLOCK = 16 }; // number of values; a change of x then only spoils the block that contains it
 static const double clip = 3; // standard deviations
 
 void control_levels(double *levels, double *control, size_t count)
@@ -42,8 +40,8 @@ void control_levels(double *levels, double *control, size_t count)
     free(work);
 }
 
-// Subtracts their medians from both, block by block, where both exist; returns the number of
-// values.
+// Subtracts the medians of y and u from them, block by block, where both exist. Returns the
+// number of values.
 static size_t centre(double *y, double *u, const double *x, const double *s, size_t count)
 {
     size_t used = 0;

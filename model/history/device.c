@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each series' shift is the difference of its means; the device's is their median. What a run adds
-// to all of its series is the median over these of their distance from their own mean under that
-// driver; its variance over the runs, with one degree lost per driver, gives the standard error,
-// and Student's t the interval. How much the series differ among themselves comes on top.
+// The shift of times by a driver. The shift of each series is the difference of its means, and the
+// device's shift is the median over the series. What a run adds to all its series is the median of
+// their distances from their own means under that driver. The variance of this over the runs, with
+// one degree of freedom lost per driver, gives the standard error, and Student's t the interval.
+// The differences among the series are added to it.
 #include "model/history/device.h"
 
 #include "model/base.h"

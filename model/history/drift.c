@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The level a new measurement is held against is the mean log time of the newest stretch of history
-// that ran one machine code. Its noise is that between processes: each stretch of identical code is
-// an A/A experiment, so
+// Judges a new measurement by its level: the mean log time of the newest stretch of history that
+// ran one machine code. The noise is that between processes. Each stretch of identical code is an
+// A/A experiment, so
 //     s^2 = (prior_runs prior^2 + sum over stretches sum (x - mean)^2) /
 //           (prior_runs + sum over stretches (n - 1)),
-// a scaled-inverse-chi-square estimate with the prior's weight in runs. The new value's error
-// against the mean of n earlier ones is s sqrt(1 + 1/n), and the interval takes the t quantile of
-// the denominator's degrees of freedom (by Hill's expansion, enough for 0.99). Of m new values of
-// one code the mean is held, its error is s sqrt(1/m + 1/n), and their squares count too.
-//     slower: the whole interval lies above +margin; faster: below -margin; same: inside; else
-//     undecided.
+// a scaled-inverse-chi-square estimate with the prior's weight in runs. The error of the new value
+// against the mean of n earlier ones is s sqrt(1 + 1/n). The interval uses the t quantile of the
+// denominator's degrees of freedom (Hill's expansion, accurate enough for 0.99). For m new values
+// of one code, their mean is judged, its error is s sqrt(1/m + 1/n), and their squares count, too.
+// The verdict is slower if the whole interval lies above +margin, faster if below -margin, same if
+// inside, and otherwise undecided.
 #include "model/history/drift.h"
 #include "model/robust.h"
 

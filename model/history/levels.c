@@ -2,28 +2,26 @@
 //
 // Levels by weighted least squares.
 //
-// Model. Link l from code a to code b says y = x_b - x_a + e, where x is the log time of a code and
-// e has the variance v = s^2 + t^2 + u^2 d^2: s is the standard error of the link's own pairs, the
-// rest what pairs cannot see, t of any two codes and u of unlike ones (below). The levels
-// are the x that make sum w (y - x_b + x_a)^2 least, w = 1 / v: normal equations A x = c, where A
-// is the graph's Laplacian.
-// Only differences are seen, so each component has one code, its mark (the first), whose level is 0
-// and which is taken out of the equations. Between components nothing is known, and nothing is
-// said.
+// Model. A link from code a to code b says y = x_b - x_a + e. Here x is the log time of a code, and
+// the error e has the variance v = s^2 + t^2 + u^2 d^2: s is the standard error of the link's own
+// pairs; t and u d are errors that pairs cannot show ("closing the loops" below). The levels are
+// the x that minimise sum w (y - x_b + x_a)^2 with w = 1 / v. This gives the normal equations A x =
+// c, where A is the graph's Laplacian. Links show only differences, so one code of each component,
+// its mark (the first code), has level 0 and is taken out of the equations. Levels of different
+// components cannot be compared.
 //
 // Factor. A = L L', row by row, each row from its first column that is not zero (its envelope; a
-// row's fill never leaves it, George and Liu 1981, chapter 4). In the order in which codes came, a
-// row reaches back as far as the code's farthest link: 64 codes when the marks are 8 and 64 codes
-// back, so that 10,000 codes take 20 million multiplications.
-// A code that is linked from much farther behind (an old code that came back, an accepted one)
-// would make every row in between that long; such hubs are put last, where each costs one full row.
-// The mark itself costs nothing.
+// factor's row never grows beyond it, George and Liu 1981, chapter 4). With codes in the order in
+// which they came, a row begins at the code's farthest link: if marks are 8 and 64 codes back, that
+// is 64 codes, and 10,000 codes take 20 million multiplications. A code with a link from much
+// farther behind (an old code that came back, an accepted one) would make every row in between that
+// long. Such codes, called hubs, come last, where each costs one full row. The mark costs nothing.
 //
-// One link more changes the rows from its older end on, and no other: those are computed again.
-// For a new code at the end these are as many rows as its links reach back.
+// One more link changes only the rows from its older end on, and only these are computed again. For
+// a new code at the end these are as many rows as its links reach back.
 //
-// Errors. var(x_b - x_a) is |z|^2 with L z = e_b - e_a; all at once they follow from the inverse
-// (level_invert()).
+// Errors. var(x_b - x_a) is |z|^2 with L z = e_b - e_a. For all pairs of codes at once, they follow
+// from the inverse (level_invert()).
 #include "model/history/levels.h"
 
 #include "model/robust.h"
@@ -35,19 +33,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAR = 128 }; // codes between a link's ends that make the older one a hub
+enum { FAR = 128 }; // a code is a hub if one of its links is from so many codes behind
 
 #define NO_LINK SIZE_MAX
 
-static const double level_bridge = 1e-7; // redundancy of a link in no loop, but for rounding
+static const double level_bridge = 1e-7; // redundancy of a link that is in no loop,
+                                         // except for rounding
 
 // ---- the equations, row by row, and their factor: products ----
 
-// Four sums at once, in the same order on every processor: no other result where it has vectors.
+// Four sums at once, in the same order on every processor, so the result is the same with and
+// without vector instructions.
 typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
 
-// The loops that call these are compiled a second time for processors whose vectors hold all four:
-// 10,000 codes are levelled in 42 ms in place of 71 (on one thread of a core whose other is busy).
+// Loops that call these functions are compiled a second time for processors whose vectors hold all
+// four sums: levelling 10,000 codes then takes 42 ms instead of 71 (on one thread of a core whose
+// other thread is busy).
 #define PRODUCT static inline __attribute__((always_inline))
 #ifdef __x86_64__
 #define OF_PRODUCTS __attribute__((target_clones("avx2", "default")))
@@ -78,15 +79,15 @@ PRODUCT void add_times(double *to, const double *from, double times, size_t n)
 
 // ---- the equations ----
 
-static const double alike_most = 0.01; // log ratio of codes that pairs see as they see equal ones
+static const double alike_most = 0.01; // codes whose log ratio is smaller count as alike
 
-// A code's mark is not among the unknowns.
+// Whether a code's level is an unknown. That of a mark is not.
 static bool level_known(const struct levels *levels, size_t code)
 {
     return levels->mark[code] == code;
 }
 
-// How far a link's codes are unlike, d of levels.c.
+// By how much a link's codes are unlike: d of the formula above.
 static double level_change(const struct level_link *link)
 {
     return fmax(fabs(link->log_ratio) - alike_most, 0);
@@ -100,14 +101,14 @@ static double level_weight(const struct levels *levels, size_t link)
                 levels->factor->doubt[link]);
 }
 
-// A row of the factor or of the inverse, by columns: those of its envelope are there. No row is
-// shorter than one number, so the first of its columns is never before the array.
+// A row of the factor or of the inverse, indexed by column. Only the columns of its envelope exist.
+// A row has at least one number, so the result never points before the array.
 static double *row_of(const struct level_factor *f, double *values, size_t row)
 {
     return values + (f->offset[row] - f->begin[row]);
 }
 
-// The link's other end if it is an unknown that comes before position p; else p.
+// The position of the link's other end, if that is an unknown before position p; otherwise p.
 static size_t column_of(const struct levels *levels, size_t end, size_t p)
 {
     const struct level_factor *f = levels->factor;
@@ -118,8 +119,8 @@ static size_t column_of(const struct levels *levels, size_t end, size_t p)
     return f->at[other];
 }
 
-// The first column that is not zero in the row at position p, or would not be if no link were set
-// aside: the inverse is asked about the codes of those, too (levels_fit_chance).
+// The first column that is not zero in the row at position p. Links that were set aside count, too,
+// because the inverse is needed for their codes (levels_fit_chance).
 static size_t first_column(const struct levels *levels, size_t p)
 {
     const struct level_factor *f = levels->factor;
@@ -135,7 +136,7 @@ static size_t first_column(const struct levels *levels, size_t p)
     return first;
 }
 
-// Makes room for the rows from one on. -1: they are too many.
+// Makes room for the rows from `from` on. -1: there are too many.
 static int level_lay_out(struct levels *levels, size_t from, struct error *err)
 {
     struct level_factor *f = levels->factor;
@@ -157,7 +158,7 @@ static int level_lay_out(struct levels *levels, size_t from, struct error *err)
     return 0;
 }
 
-// The row of A at position p, into its row's place, and its right hand side.
+// Fills in the row of A at position p, and its right-hand side.
 static void fill_row(struct levels *levels, size_t p)
 {
     struct level_factor *f = levels->factor;
@@ -195,7 +196,7 @@ PRODUCT void factor_row(struct level_factor *f, size_t p)
     f->right[p] = (f->right[p] - dot(row + begin, f->right + begin, p - begin)) * row[p];
 }
 
-// Fills and factors the rows from one on, and the right hand side with them.
+// Fills and factors the rows from `from` on, and their right-hand sides.
 OF_PRODUCTS static void level_factor_rows(struct levels *levels, size_t from)
 {
     for (size_t p = from; p < levels->codes; p++) {
@@ -204,7 +205,7 @@ OF_PRODUCTS static void level_factor_rows(struct levels *levels, size_t from)
     }
 }
 
-// Back substitution of the right hand side: the levels.
+// Computes the levels by back substitution.
 static void level_substitute_back(struct levels *levels)
 {
     const struct level_factor *f = levels->factor;
@@ -223,21 +224,22 @@ static void level_substitute_back(struct levels *levels)
 //
 // The part of Z = A^-1 that lies in the envelope follows from the factor alone, from the last
 // column to the first (Takahashi, Fagan and Chen 1973; Erisman and Tinney 1975). Z L = L^-T is
-// upper triangular, so that for column i, with k running over the rows below it,
+// upper triangular, so for column i, with k running over the rows below it,
 //     Z_ji = -(sum_k Z_jk L_ki) / L_ii,    Z_ii = (1 / L_ii - sum_k Z_ki L_ki) / L_ii.
-// Z is symmetric and has only its lower half: what a row k has left of its diagonal is a part of
-// its own sum, and of the sums of the rows before it.
+// Z is symmetric, and only its lower half is stored. So the elements of row k left of the diagonal
+// serve two sums: that of row k itself, and those of the rows before it.
 
 struct column {
     const struct level_factor *f;
-    size_t codes, plain; // plain: rows before the hubs'
-    size_t *last;        // of each column: the last plain row that may have something in it
-    size_t *rows;        // below the diagonal that have something in this column
+    size_t codes, plain; // plain: number of rows before those of the hubs
+    size_t *last;        // for each column, the last plain row that may have an element in it
+    size_t *rows;        // rows below the diagonal that have an element in this column
     size_t count;
-    double *l, *sum; // by row: its element of L, 0 where it has none; Z_j times them
+    double *l, *sum; // l: for each row its element of L, 0 where it has none; sum: the sums of
+                     // Z_jk times these
 };
 
-// Row k's part, in its columns from..to-1, which are not right of its diagonal.
+// Adds row k's part of the sums in columns from..to-1, which are not right of its diagonal.
 PRODUCT void add_range(struct column *c, size_t k, size_t from, size_t to)
 {
     if (from >= to)
@@ -285,7 +287,7 @@ OF_PRODUCTS static void invert_column(struct column *c, size_t i)
     memset(c->sum + hubs, 0, (c->codes - hubs) * sizeof(*c->sum));
 }
 
-// Works out factor->inverse, unless it stands.
+// Computes factor->inverse, unless it is up to date.
 static void level_invert(const struct levels *levels)
 {
     struct level_factor *f = levels->factor;
@@ -325,7 +327,8 @@ static double inverse_at(const struct levels *levels, size_t a, size_t b)
                                : row_of(f, f->inverse, f->at[b])[f->at[a]];
 }
 
-// Variance of the difference of two codes' levels, from the inverse; for the two ends of a link.
+// The variance of the difference of two codes' levels, taken from the inverse. The codes are the
+// ends of a link.
 static double level_variance(const struct levels *levels, size_t a, size_t b)
 {
     return inverse_at(levels, a, a) + inverse_at(levels, b, b) - 2 * inverse_at(levels, a, b);
@@ -345,7 +348,7 @@ void levels_errors(double *out, const struct levels *levels)
         out[i] = deviation(levels, inverse_at(levels, i, i));
 }
 
-// The inverse has an element for these two codes.
+// Whether the inverse has an element for these two codes.
 static bool in_envelope(const struct levels *levels, size_t a, size_t b)
 {
     const struct level_factor *f = levels->factor;
@@ -354,7 +357,7 @@ static bool in_envelope(const struct levels *levels, size_t a, size_t b)
     return level_known(levels, a) || level_known(levels, b) || q >= f->begin[p];
 }
 
-// |z|^2 with L z = e_b - e_a
+// |z|^2 with L z = e_b - e_a, by forward substitution.
 static double substitute(const struct levels *levels, size_t from, size_t to)
 {
     const struct level_factor *f = levels->factor;
@@ -447,7 +450,7 @@ static void add_codes(struct levels *levels, size_t codes)
     }
     if (codes > levels->codes) {
         if (f->hubs)
-            f->dirty = 0; // the hubs are no longer last
+            f->dirty = 0; // hubs must be moved to the end again
         levels->codes = codes;
     }
 }
@@ -465,7 +468,7 @@ static void dirty_from(struct level_factor *f, size_t position)
         f->dirty = position;
 }
 
-// Two components become one, and one of their marks an unknown.
+// Joins two components; the mark of one of them becomes an unknown.
 static void join(struct levels *levels, size_t a, size_t b)
 {
     struct level_factor *f = levels->factor;
@@ -528,7 +531,7 @@ static void level_marks(struct levels *levels)
         levels->mark[i] = f->root_mark[root_of(f, i)];
 }
 
-// The order of the equations: hubs last.
+// Puts the equations in order: hubs last.
 static void put_in_order(struct levels *levels)
 {
     struct level_factor *f = levels->factor;
@@ -563,16 +566,18 @@ int levels_solve(struct levels *levels, struct error *err)
 
 // ---- chances ----
 //
-// How sure levels are: Student's t, with what is known of the errors that pairs cannot see.
+// How certain levels are, by Student's t, whose degrees of freedom say how well the hidden
+// errors are known.
 
-// Student's t, or farther from 0, either way.
+// The probability of a value of Student's t that is at least as far from 0 as t,
+// in either direction.
 static double tail(double degrees, double t)
 {
     assert(degrees > 0);
     return incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t));
 }
 
-// The tail falls with t, so halving finds where it is 1 - confidence.
+// The tail falls as t grows, so bisection finds where it is 1 - confidence.
 double levels_reach(const struct levels *levels, double confidence)
 {
     assert(confidence > 0 && confidence < 1);
@@ -584,8 +589,8 @@ double levels_reach(const struct levels *levels, double confidence)
     return high;
 }
 
-// A sum of a variance that is known and of a part p with n degrees of freedom has n / p^2
-// (Satterthwaite 1946).
+// The degrees of freedom of a sum of a known variance and a part p with n degrees of freedom: n /
+// p^2 (Satterthwaite 1946).
 static double degrees_of_loops(const struct levels *levels, const struct level_link *l)
 {
     const double change = levels->unlike * level_change(l);
@@ -599,8 +604,9 @@ double levels_link_chance(const struct levels *levels, size_t link, double error
     return tail(degrees_of_loops(levels, &levels->factor->links[link]), errors);
 }
 
-// A link that was set aside is not among those that say where its codes are. Of one that is
-// doubted, the others that are doubted with it say little now; what they said was beyond chance.
+// A link that was set aside does not count among the links that place its codes. If a link is
+// doubted, others are doubted with it, so they say little now; earlier they showed that its error
+// is beyond chance.
 double levels_fit_chance(const struct levels *levels, size_t link)
 {
     const struct level_link *l = &levels->factor->links[link];
@@ -616,17 +622,18 @@ double levels_fit_chance(const struct levels *levels, size_t link)
     return tail(degrees_of_loops(levels, l), fabs(r) * sqrt(w / redundancy) / levels->unit);
 }
 
-// ---- what is told ----
+// ---- one link's evidence about the variances ----
 
-// A link in a loop, as a sample of the variance that links of its kind have.
+// The evidence of a link in a loop: a sample of the variance that links of its kind have.
 struct link_told {
     double pairs;      // s^2
     double change;     // d^2
-    double redundancy; // 1 - h: the part of an independent loop that it is
+    double redundancy; // 1 - h: the share of an independent loop that the link is
     double square;     // r^2 / redundancy; its mean is the link's variance
 };
 
-// What pairs cannot see: t^2 of any link, and u^2 for the square of its change.
+// The variances of errors that pairs cannot show: t^2 of any link, and u^2, which is multiplied by
+// the square of the link's change d.
 struct unseen {
     double any, change;
 };
@@ -642,7 +649,8 @@ static struct unseen level_weighed_with(const struct levels *levels)
                            levels->weighed_unlike * levels->weighed_unlike};
 }
 
-// False: the link is in no loop, or does not fit. *weight and *residual are set if it does.
+// Computes a link's evidence. False: the link is in no loop, or does not fit. *weight and *residual
+// are set if it does.
 static bool level_tell(struct link_told *out, double *weight, double *residual,
                        const struct levels *levels, size_t link)
 {
@@ -663,80 +671,98 @@ static bool level_tell(struct link_told *out, double *weight, double *residual,
 
 // ---- closing the loops ----
 //
-// How well the loops of links close, and what that says of the levels' errors.
-// What pairs cannot see. Pairs of one process share the placement of code and data, so two codes
-// differ by an amount that more pairs do not take away, and that the standard error s of the pairs
-// does not know: t, the misclosure. Codes of unlike speed also disturb each other, by the power and
-// the cache that they leave to the next, and that grows with how unlike they are: u d, where d is
-// what the change has beyond 1 %. So a link's variance is s^2 + t^2 + u^2 d^2. Simplegemm's on an
-// H200 need the last: its changes of 5 to 39 % miss by up to 3.7 %, those below 2 % by 0.1 %
-// (baselines/recorded/h200/history). It all shows where links form a loop: their log ratios must
-// add up to zero.
-// Which loops. All: the residuals r of the least squares are what is left of the misclosures of
-// every loop, and do not depend on which of them one would write down. There are as many
-// independent ones as links less codes plus components. Components are levelled apart, but their
-// loops count together: they are of one series and device, so t and u are one. A component without
-// a loop has residuals of zero; it adds nothing to the estimate, and takes both from the others.
-// Which estimator. Restricted maximum likelihood (Patterson and Thompson 1971). With v the links'
-// variances, weights 1 / v and leverages h_l = var(x_b - x_a) / v_l, it asks that
+// Estimates the errors that pairs cannot show, from how well the loops of links close.
+//
+// The errors. The pairs of one process share the placement of code and data. So two codes differ by
+// an amount t, the misclosure, that more pairs do not remove, and that the pairs' standard error s
+// does not include. Codes of different speed also disturb each other, by the power use and the
+// cache content that each leaves to the next. This error grows with their difference: u d, where d
+// is the part of the change beyond 1 %. So a link's variance is s^2 + t^2 + u^2 d^2. The links of
+// the project simplegemm on an H200 need the last term: for its changes of 5 to 39 % they miss by
+// up to 3.7 %, for those below 2 % by 0.1 % (baselines/recorded/h200/history). These errors become
+// visible where links form a loop, because the log ratios of a loop must add up to zero.
+//
+// Which loops count. All of them: the residuals r of the least squares contain the misclosures of
+// every loop, however one chooses the loops. There are as many independent loops as links, less
+// codes, plus components. Components are levelled separately, but their loops are counted together,
+// because they belong to one series and device, and so have the same t and u. A component without a
+// loop has residuals of zero; it adds nothing to the estimate, and uses the estimate of the others.
+//
+// The estimator is restricted maximum likelihood (Patterson and Thompson 1971). With v the links'
+// variances, weights 1 / v and leverages h_l = var(x_b - x_a) / v_l, it requires that
 //     sum (r^2 - (1 - h) v) f / v^2 = 0    for f = 1 and for f = d^2,
-// whose expectation is exact. A link tells of t by 1 / v^2: so sure loops decide on it, and what a
-// coarse link misses by, which its own s or its d explain, hardly counts. For fixed r and h that is
-// a least squares of r^2 / (1 - h) - s^2 on 1 and d^2, weighed anew until it stands still. Two
-// priors are observations among them (the mode with a scaled inverse chi-square each): for t the
-// caller's, 0.1 % as if from four loops; for u 1 %, as if from one, because own and strangers'
-// kernels on an H200 are at or below it and simplegemm far above it; without any loop they are
-// t and u. A residual of unlike codes beyond a fifth of their change is no u, but a misfit. One to
-// three loops thus move t little, and intervals hold what they should (test_levels_unlike.c).
-// The equations are weighed and factored anew only where a variance came out more than a fifth off
-// what it was weighed with; then all errors are multiplied by the square root of what is left on
-// average, the standard deviation of unit weight of the surveyors. It begins with the priors,
-// and two factors and two inverses are nearly always all. Intervals are Student's: degrees of
-// freedom are the prior's weight and the loops, each counted for (t^2 / v)^2 of one, which is how
-// far it tells of t. A link that does not fit. Its residual over its own standard deviation,
-// sqrt((1 - h) / w), is held against those of all others (externally studentised, so that neither a
-// wrong link nor a wrong t hides it; Baarda 1968 had the idea for levelling nets). The worst within
-// 128 codes is set aside, and then the next. One wrong link cannot hide behind its own square, but
-// several can behind each other's: with 5 in 100 off by 3 %, t came out at 0.18 %, u at 17 %, 17 in
-// 100 of them were found, and intervals of 95 % held 91.6 %. So while misfits are looked for, no
-// link counts for more than 1.5 standard deviations, in t, in u and in what the worst is held
-// against: squares are min(r^2, (1.5 sd)^2) over 0.778, their mean where errors are normal (Huber's
-// proposal 2, 1964). What then remains is estimated once more by its whole squares: heavy tails are
-// no misfits and shall count. The chance is 1 % over all links that any good one is taken for bad,
-// and 1 % more for each that is already aside: of those set aside, one in a hundred is good
-// (Benjamini and Hochberg 1995). Doubt. Links that are in the same loops and no others have the
-// same score, whichever of them is wrong: then all k of them are doubted and none is set aside, and
-// the next worst is looked at. So one loop alone convicts nobody. What their loops miss, M = r / (1
-// - h), is the error of one of them: for each, a variance of M^2 / k besides its own. So the
-// intervals of the codes between them hold either answer. A doubted link tells nothing of t and u.
-// It is asked anew whenever another was set aside: many doubts came from that one. Taking the worst
-// again and again can take the good ones: where three of a code's six links are off alike, three
-// others go, and the code seems to have moved. So at the end a code that has lost at least as many
-// links as it kept is doubted, with all n of them: it is at M or at 0, where M is what those that
-// were lost miss, and with a variance of n M^2 / 4 each its interval holds both. Of 24,000 codes
-// with 5 misfits in 100 links that is so of five; all five were false changes.
+// which holds exactly in expectation. A link has the weight 1 / v^2 in it. So precise loops
+// decide about t; the misclosure of an imprecise link, which its own s or d explains, hardly
+// counts. For fixed r and h this is a least-squares fit of r^2 / (1 - h) - s^2 to 1 and d^2,
+// repeated with new weights until it does not change. Two priors count as observations (the mode
+// with a scaled inverse chi-square each). The prior of t is the caller's, 0.1 % with the weight
+// of four loops. That of u is 1 %, with the weight of one: on an H200, our own kernels and those
+// of strangers have at most that, and simplegemm has far more. Without any loop, t and u are the
+// priors. If the residual of unlike codes is more than a fifth of their change, it is a misfit
+// and does not count for u. Therefore one to three loops change t little, and intervals cover
+// what they should (test_levels_unlike.c).
+//
+// The equations are weighted and factored again only if a variance differs by more than a fifth
+// from the one that they were weighted with. Then all errors are multiplied by the square root of
+// the mean ratio that is left, which surveyors call the standard deviation of unit weight. It
+// starts with the priors; two factorisations and two inverses are nearly always enough. Intervals
+// use Student's t. Its degrees of freedom are the prior's weight and the loops, each of which
+// counts as (t^2 / v)^2 of one, because so much of its error tells about t.
+//
+// Misfits. The residual of a link over its own standard deviation, sqrt((1 - h) / w), is compared
+// with those of all others (externally studentised, so that neither a wrong link nor a wrong t
+// hides it; Baarda 1968 had the idea for levelling nets). The worst link within 128 codes is set
+// aside, and then the next. One wrong link cannot hide behind its own square, but several can hide
+// behind each other's: with 5 in 100 links off by 3 %, t came out as 0.18 % and u as 17 %, only 17
+// in 100 of them were found, and intervals of 95 % covered 91.6 %. So while misfits are searched,
+// no link counts for more than 1.5 standard deviations, neither for t and u nor for what the worst
+// link is compared with: squares are min(r^2, (1.5 sd)^2) over 0.778, their mean for normal errors
+// (Huber's proposal 2, 1964). At the end the remaining links are estimated once more by their full
+// squares, because heavy tails are not misfits and should count. The chance that any good link is
+// taken for bad is 1 % over all links, and 1 % more for each link that is aside already: of those
+// set aside, one in a hundred is good (Benjamini and Hochberg 1995).
+//
+// Doubt. Links that are in exactly the same loops have the same score, whichever of them is
+// wrong. Then all k of them are doubted, none is set aside, and the next worst link is examined.
+// So one loop alone never convicts a link. The misclosure of their loops, M = r / (1 - h), is the
+// error of one of them, so each gets a variance of M^2 / k in addition to its own. The intervals
+// of the codes between them then cover either answer. A doubted link does not count for t and u.
+// Whenever another link was set aside, a doubted one is examined again, because many doubts come
+// from such a link.
+//
+// Codes without a majority. Taking the worst link again and again can remove the good ones: if
+// three of a code's six links are off by the same amount, the three others are set aside, and the
+// code seems to have moved. So at the end a code that lost at least as many links as it kept is
+// doubted, with all its n links. It is either at M or at 0, where M is the misclosure of the lost
+// links. A variance of n M^2 / 4 for each link makes the code's interval cover both. This happened
+// to five of 24,000 codes with 5 misfits in 100 links; all five would have been false changes.
 
 enum { UPDATES = 6, STEPS_MOST = 60, STRIDE = 4 };
 
 static const double false_alarm = 0.01;
 
-static const double tie = 0.999; // of the worst score: as bad as the worst
+static const double tie = 0.999; // a score of at least this part of the worst counts as equally bad
 
-static const double near_enough = 0.2; // of a variance
+static const double near_enough = 0.2; // a variance that differs by less than this part needs
+                                       // no new weights
 
-static const double still = 0.01; // of a variance, from step to step
+static const double still = 0.01; // the fit has ended when a variance changes by less
+                                  // than this part
 
-static const double bound = 1.5; // standard deviations
+static const double bound = 1.5; // standard deviations for which a link counts at most while
+                                 // misfits are searched
 
-static const double bounded_mean = 0.778469; // of the square of a normal value within them
+static const double bounded_mean = 0.778469; // mean square of a normal value limited to `bound`
 
-static const double alike_share = 0.8; // of the squares of what is off alike, at least
+static const double alike_share = 0.8; // lost links miss alike if their common misclosure explains
+                                       // this part of their squares
 
-static const double own_errors = 3; // a residual within so many of its link's errors is none
+static const double own_errors = 3; // a residual within so many of its link's own errors
+                                    // is no misfit
 
 const struct moderation levels_prior = {.sd = 0.001, .weight = 4};
 
-// u of the top.
+// The prior of u that the text above names.
 static const struct moderation unlike_prior = {.sd = 0.01, .weight = 1};
 
 static const double unlike_most = 0.2;
@@ -744,19 +770,20 @@ static const double unlike_most = 0.2;
 // ---- misclosure ----
 
 struct closing {
-    struct link_told *told; // of the links that are in a loop
+    struct link_told *told; // evidence of the links that are in a loop
     size_t count;
-    double square, loops; // sum w r^2, and of redundancy
-    double bounded;       // sum of redundancy r^2 / v, as bounded()
-    bool wary;            // misfits may be among them: what each can add is bounded
+    double square, loops; // sums of w r^2 and of redundancy
+    double bounded;       // sum of redundancy r^2 / v, limited as bounded() does
+    bool wary;            // misfits may be among the links, so what each can add is limited
     size_t aside;
-    double *scores, *parts; // of each link; part: its redundancy
+    double *scores, *parts; // of each link; parts: its redundancies
     size_t *worst;          // links with a score, the worst first
     size_t worst_count;
-    bool *met; // of each code: a worse link is near
+    bool *met; // for each code: a worse link is near
 };
 
-// The square of a link with that variance, for an estimate that misfits shall not move far.
+// The square that a link with that variance counts for, limited so that misfits do not move
+// the estimate far.
 static double bounded(double square, double variance)
 {
     return fmin(square, bound * bound * variance) * (1 / bounded_mean);
@@ -784,7 +811,7 @@ static void look(struct closing *c, const struct levels *levels)
     }
 }
 
-// Whether a link is beyond what chance gives the worst of so many good ones.
+// Whether a link is worse than the worst of so many good links would be by chance.
 static bool misfit(const struct closing *c, size_t link, double unit)
 {
     const double degrees = c->loops - 1, part = c->parts[link];
@@ -799,7 +826,7 @@ static bool misfit(const struct closing *c, size_t link, double unit)
     return p * (double)c->count < false_alarm * (double)(1 + c->aside);
 }
 
-// The link has another weight from now on.
+// Changes how a link fits, and so its weight.
 static void put(struct levels *levels, size_t link, enum link_fit fit, double doubt)
 {
     struct level_factor *f = levels->factor;
@@ -810,7 +837,7 @@ static void put(struct levels *levels, size_t link, enum link_fit fit, double do
     f->dirty = old < f->dirty ? old : f->dirty;
 }
 
-// The codes whose levels a link moves: its own and those beside them.
+// The codes whose levels a link moves: its own and those near them.
 struct reach {
     size_t first, end;
 };
@@ -830,8 +857,8 @@ static bool is_within(const struct levels *levels, size_t link, struct reach rea
            l->to < reach.end;
 }
 
-// All near it that are as bad as the worst link, each with its part of what their loops miss.
-// False: it alone is.
+// Finds all links near the worst one that are equally bad, and gives each its part of their loops'
+// misclosure. False: the worst link is alone.
 static bool doubted(struct levels *levels, const struct closing *c, size_t worst,
                     struct reach reach)
 {
@@ -856,17 +883,17 @@ static bool doubted(struct levels *levels, const struct closing *c, size_t worst
 static void set_one_aside(struct levels *levels, struct closing *c, size_t link, struct reach reach)
 {
     if (doubted(levels, c, link, reach))
-        return; // behind them there may be one that is wrong alone
+        return; // without these, one may turn out to be wrong alone
     put(levels, link, LINK_ASIDE, 0);
     c->aside++;
     for (size_t i = 0; i < levels->links; i++) {
         if (levels->fit[i] == LINK_DOUBTED && is_within(levels, i, reach))
-            put(levels, i, LINK_FITS, 0); // it may not be so bad without the other
+            put(levels, i, LINK_FITS, 0); // it may fit better without the other link
     }
 }
 
-// By how much a code's lost links miss, all alike; 0: they do not, or it has kept more than it
-// lost.
+// The common misclosure of a code's lost links; 0: they have none in common, or the code kept more
+// links than it lost.
 static double torn(const struct levels *levels, size_t code, size_t *links)
 {
     const struct level_factor *f = levels->factor;
@@ -886,7 +913,8 @@ static double torn(const struct levels *levels, size_t code, size_t *links)
     return alike && 2 * (aside + doubted) >= (double)*links ? sum / aside : 0;
 }
 
-// Codes that no majority of their links places. True: the equations are others now.
+// Doubts the links of codes that no majority of their links places. True: the
+// equations have changed.
 static bool doubt_torn(struct levels *levels)
 {
     const struct level_factor *f = levels->factor;
@@ -907,8 +935,8 @@ static int by_score(const void *left, const void *right, void *scores)
     return (a < b) - (a > b);
 }
 
-// The worst of each neighbourhood: what is near a worse one may look so bad because of that. True:
-// the equations are others now.
+// Sets aside the worst link of each neighbourhood. A link near a worse one waits, because it may
+// look bad only because of that one. True: the equations have changed.
 static bool set_aside(struct levels *levels, struct closing *c)
 {
     bool any = false;
@@ -949,8 +977,8 @@ static void add_score(struct score *s, const struct link_told *t, struct unseen 
     s->c += w * left * t->change;
 }
 
-// One step of scoring: least squares of what is left of the squares, on 1 and d^2, with the weights
-// that `at` gives them; each prior is an observation.
+// One step of scoring: a least-squares fit of the squares to 1 and d^2, with the weights that `at`
+// gives. Each prior counts as an observation.
 static struct unseen scored(const struct closing *c, struct unseen at,
                             const struct moderation *prior)
 {
@@ -971,14 +999,14 @@ static double within(double value, double about)
     return fmin(fmax(value, about / STRIDE), about * STRIDE);
 }
 
-// How far a loop tells of what no link's pairs see.
+// The share of a loop that tells about the errors that no pairs show.
 static double degrees_of(const struct link_told *t, struct unseen u)
 {
     const double share = u.any / told_variance(t, u);
     return t->redundancy * share * share;
 }
 
-// Both by what the residuals say, and how far these tell of what no link's pairs see.
+// Estimates both variances from the residuals, and how much these tell about the hidden errors.
 static void estimate(struct levels *levels, const struct closing *c, const struct moderation *prior)
 {
     struct unseen u = c->wary ? level_weighed_with(levels) : found_in(levels);
@@ -997,8 +1025,8 @@ static void estimate(struct levels *levels, const struct closing *c, const struc
         levels->degrees += degrees_of(&c->told[i], u);
 }
 
-// Sets the unit to what is left of the links' variances over those that they are weighed with.
-// True: it is about the same for all of them, and near 1.
+// Sets the unit to the mean of the links' variances over those that they are weighted with. True:
+// the ratio is nearly the same for all of them, and near 1.
 static bool well_weighed(struct levels *levels, struct closing *c)
 {
     const struct unseen at = level_weighed_with(levels), found = found_in(levels);
@@ -1061,7 +1089,8 @@ int levels_close(struct levels *levels, const struct moderation *prior, struct e
         if (!c.wary)
             break;
         updates = 0;
-        if (set_aside(levels, &c)) // until they look like scatter, and the intervals widen
+        if (set_aside(levels, &c)) // until the rest looks like scatter, which
+                                   // widens intervals instead
             continue;
         c.wary = false;
         if (doubt_torn(levels))

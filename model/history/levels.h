@@ -46,8 +46,8 @@ struct levels {
     double misclosure; // standard deviation of the errors that a link's pairs cannot show, as a log
                        // ratio; 0 before levels_close()
     double unlike;     // the further standard deviation of such errors where the codes differ
-    double weighed, weighed_unlike; // the values of these two that links are weighted with; they
-                                    // are close to them
+    double weighed, weighed_unlike; // misclosure and unlike as the links were weighted with them;
+                                    // close to the final values
     double unit;                    // the factor between the standard errors that the weights give
                                     // and the real ones
     double degrees;                 // degrees of freedom with which the unit is known, the prior's

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A level of its own that returns to 0, seen through independent noise:
+// The likelihood of noise with memory. The noise is a level of its own that returns to 0, seen
+// through independent noise:
 //
-//     y_t = a_t + e_t,   a_t = fade a_{t-1} + step_t,   var(a) = share var(y),
+//     y_t = a_t + e_t,   a_t = fade a_{t-1} + step_t,   var(a) = share var(y).
 //
-// whose autocorrelation at lag k is share fade^k: an ARMA(1, 1). Times on a device look like this:
+// Its autocorrelation at lag k is share fade^k: an ARMA(1, 1). Times on a device look like this:
 // slow conditions (clock, temperature, placement) under the scatter of one run. An AR(1) alone
-// cannot have both a small correlation from one value to the next and a long memory, and a step is
-// then the cheaper explanation of what only wandered for a while.
+// cannot have both a small correlation from one value to the next and a long memory; then a step
+// would be the cheaper explanation of values that only wandered for a while.
 //
 // The Kalman filter gives innovations v_t of variance F_t in units of var(y), which is thereby
-// concentrated out (changepoint.c's local level does the same for fade = 1). Its gains depend on
-// fade and share alone, so that a grid of both is filtered side by side. An AR(1) (share 1) is
-// fitted by least squares beside it.
+// concentrated out (changepoint.c's local level does the same for fade = 1). Its gains depend only
+// on fade and share, so a whole grid of both is filtered side by side. An AR(1) (share 1) is fitted
+// by least squares in addition.
 //
-// memory_step() runs three series through each filter: the values, a level, and a step. The level
-// has a flat prior, and the step a normal one of STEP standard deviations, so both are integrated
-// out by the products of their innovations (generalised least squares). So likelihoods with a step
-// and without one are of as many values, however few these are, and a step pays for its size.
+// memory_step() runs three series through each filter: the values, a constant level, and a step.
+// The level has a flat prior, and the step a normal one of STEP standard deviations. Both are
+// integrated out by the products of their innovations (generalised least squares). So the
+// likelihoods with and without a step are of equally many values, however few these are, and a step
+// pays for its size.
 #include "model/history/segmentation.h"
 
 #include "model/base.h"
@@ -31,11 +33,11 @@ static const double shares[SHARES] = {0.15, 0.3, 0.45, 0.6, 0.75, 0.9};
 
 // One filter for every point of the grid.
 struct filters {
-    double level[GRID];    // a, expected from what came before
-    double variance[GRID]; // of it
+    double level[GRID];    // expected value of a, given the values before
+    double variance[GRID]; // variance of that expectation
     double keep[GRID], gain[GRID], weight[GRID];
     double squares[GRID]; // sum of v^2 / F
-    double product[GRID]; // of 1 / F, of the first values
+    double product[GRID]; // product of 1 / F over the first values, before gains settle
 };
 
 static void start(struct filters *f)
@@ -47,7 +49,7 @@ static void start(struct filters *f)
     }
 }
 
-// Gains of the next value.
+// Computes the gains for the next value.
 static void advance(struct filters *f)
 {
     for (int k = 0; k < GRID; k++) {
@@ -69,7 +71,8 @@ static void observe(struct filters *f, double value)
     }
 }
 
-// The first value only says where the level begins. Gains settle soon, and then they stay.
+// The first value only says where the level begins. Gains settle after some values and
+// are then kept.
 static void run(struct filters *f, const double *residual, size_t n)
 {
     start(f);
@@ -123,14 +126,14 @@ enum { STEP = 10 }; // standard deviations that a step may well have
 
 // Sums over time of products of innovations, in units of their variances.
 struct products {
-    double yy, y1, yu, l1, lu, uu, logs; // of values, of a level of 1, of a step of 1
+    double yy, y1, yu, l1, lu, uu, logs; // values, a level of 1 and a step of 1
 };
 
 static struct products filter_three(const double *values, size_t n, size_t at, double fade,
                                     double share)
 {
     struct products p = {0};
-    double y = 0, level = 0, step = 0, variance = share; // expected of each
+    double y = 0, level = 0, step = 0, variance = share; // expected value of each
     for (size_t i = 0; i < n; i++) {
         const double total = variance + 1 - share, gain = variance / total;
         const double vy = values[i] - y, v1 = 1 - level, vu = (at && i >= at ? 1 : 0) - step;

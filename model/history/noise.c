@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Differences at lag k of a stationary series have variance 2 sigma^2 (1 - r_k). For AR(1), r_2 =
-// r_1^2, so lag 2 over lag 1 is 1 + r whatever sigma is. A level shift touches k of the n - k
-// differences and an outlier two, hence trimmed scales of them show the noise alone (Chakar,
-// Lebarbier, Levy-Leduc and Robin, "A robust approach for estimating change-points in the mean of
-// an AR(1) process", Bernoulli 2017, who take medians). A random walk gives r = 1.
+// Noise from differences. For a stationary series, differences at lag k have the variance 2 sigma^2
+// (1 - r_k). For AR(1), r_2 = r_1^2, so lag 2 over lag 1 is 1 + r, whatever sigma is. A level shift
+// touches only k of the n - k differences, and an outlier two; so trimmed scales of differences
+// show the noise alone (Chakar, Lebarbier, Levy-Leduc and Robin, "A robust approach for estimating
+// change-points in the mean of an AR(1) process", Bernoulli 2017, who take medians). A random walk
+// gives r = 1.
 #include "model/history/segmentation.h"
 
 #include "model/base.h"
@@ -13,9 +14,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-// More than half of the sorted deviations are 0: a trimmed mean would be near nothing however often
-// the rest recurs. Their root mean square is what a value that flickers between two levels scatters
-// by; caps at thrice the smaller ones keep a rare giant from hiding everything else.
+// The scale if more than half of the sorted deviations are 0. A trimmed mean would then be near 0,
+// however often the others occur. Their root mean square is the scatter of a value that flickers
+// between two levels. Each is capped at three times the smaller ones, so that one very large
+// deviation does not hide all others.
 static double sparse_scale(const double *sorted, size_t n)
 {
     size_t zeros = n / 2;
@@ -47,7 +49,7 @@ double noise_scale(double *deviations, size_t n)
 }
 
 struct lag {
-    double scale; // of one value as differences at this lag show it: sigma sqrt(1 - r)
+    double scale; // scale of one value, from differences at this lag: sigma sqrt(1 - r)
     bool repeats; // more than half of the differences are 0
 };
 
@@ -56,7 +58,7 @@ static struct lag lag_scale(const double *values, size_t n, size_t lag, double *
     for (size_t i = 0; i + lag < n; i++)
         scratch[i] = fabs(values[i + lag] - values[i]);
     struct lag out = {noise_scale(scratch, n - lag) * M_SQRT1_2, false};
-    out.repeats = scratch[(n - lag) / 2] <= 0; // sorted by now
+    out.repeats = scratch[(n - lag) / 2] <= 0; // they are sorted by now
     return out;
 }
 
@@ -68,7 +70,8 @@ struct series_noise noise_estimate(const double *values, size_t n)
     double *scratch = xcalloc(n, sizeof(*scratch));
     struct lag near = lag_scale(values, n, 1, scratch);
     noise.sigma = near.scale;
-    // Where most values repeat, a scale is the size of the rare differences; ratios mean nothing.
+    // If most values repeat, the scale is the size of the rare differences, and
+    // ratios mean nothing.
     if (n > 2 && near.scale > 0 && !near.repeats) {
         struct lag far = lag_scale(values, n, 2, scratch);
         double ratio = far.scale / near.scale;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each value is held against the mean of one whole period about it, in which no pattern of that
-// period is left, so that steps and slow levels are not seen ("ratio to moving average", Macaulay
-// 1931). Those means of neighbouring periods share no value. The values of one place of the period
-// then have a mean of their own, or none: of m values and P places the likelihood ratio is
+// Finds a pattern that recurs. Each value is compared with the mean of one whole period around it.
+// That mean contains no pattern of this period, so steps and slow levels do not matter ("ratio to
+// moving average", Macaulay 1931). Then the values at each place of the period either have a mean
+// of their own or not: for m values and P places the likelihood ratio is
 //     m / 2 log(all squares / squares about the means of the places),
-// and each place costs log(m) / 2 (Schwarz 1978). Strays count as three deviations. What gains
-// enough is found among all periods up to two weeks, of which four must have been seen.
+// and each place costs log(m) / 2 (Schwarz 1978). Strays count as three deviations. All
+// periods up to two weeks are tried that occurred at least four times; the pattern must gain
+// more than it costs.
 #include "model/history/changepoint.h"
 
 #include "model/base.h"
@@ -19,7 +20,8 @@
 enum { LONGEST = 14, SEEN = 4 };
 static const double least_nats = 14, stray = 3;
 
-// Against one period about it, whose ends count half where it is even; NaN where one is missing.
+// The value less the mean of one period around it. The ends of an even period count half. NaN if a
+// value is missing.
 static double against_period(const double *values, size_t n, size_t at, size_t period)
 {
     const size_t half = period / 2;
@@ -31,7 +33,8 @@ static double against_period(const double *values, size_t n, size_t at, size_t p
     return values[at] - sum / (double)period;
 }
 
-// Of the finite ones, bounded by what their median absolute deviation says of strays.
+// Limits strays among the finite values, by their median absolute deviation. Returns the number
+// of finite values.
 static size_t tame(double *rest, size_t n)
 {
     double *work = xcalloc(n, sizeof(*work));
@@ -50,7 +53,7 @@ static size_t tame(double *rest, size_t n)
 }
 
 struct places {
-    double mean[LONGEST]; // of each place; their own mean is 0
+    double mean[LONGEST]; // of each place; the mean over all places is 0
     double nats;
 };
 

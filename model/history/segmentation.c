@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The change points of a series, in four steps.
+// Finds the steps of a series, in four parts.
 //
-// 1. Noise from differences: scale and lag-1 correlation r (model/history/noise.c). The mean of
+// 1. The noise from differences: scale and lag-1 correlation r (model/history/noise.c). The mean of
 //    many values varies (1 + r) / (1 - r) times as much as that of independent ones, and penalties
 //    grow by the same factor (Lavielle and Moulines, "Least-squares estimation of an unknown number
 //    of shifts in a time series", 2000: a penalty must grow with the long-run variance). In short
-//    series r from differences is vague; the residuals of a first segmentation, made as if r were
-//    0, bound it.
-// 2. Exact segmentation with a bounded cost (model/history/potts.h).
-// 3. The residuals say what the noise is like: the cost is bounded where a shift shows best and
-//    valued in nats by it, whatever its distribution (struct loss); and if sums of 1, 2,
-//    4, ... residuals in a row vary more than assumed, its memory was underestimated. 2 is repeated
-//    with what was found. Only the first few passes refit the cost and memory only grows, so this
-//    ends.
-// 4. Steps that do not stand out of the scatter right around them are dropped, weakest first: noise
-//    may be louder in some stretches than in others.
+//    series, differences tell r only vaguely; the residuals of a first segmentation, made as if r
+//    were 0, limit it.
+// 2. An exact segmentation with a bounded cost (potts_fit()).
+// 3. The residuals tell what the noise is like. The bound of the cost is put where a shift shows
+//    best, and the cost is valued in nats, for any distribution (struct loss). If sums of 1, 2,
+//    4, ... residuals in a row vary more than assumed, the noise has more memory than assumed. Part
+//    2 is repeated with these results. Only the first few passes fit the cost again, and memory
+//    only grows, so this ends.
+// 4. Steps that do not stand out of the scatter around them are dropped, weakest first, because
+//    noise may be louder in some stretches than in others.
 //
-// Short series: a scale known with v degrees of freedom turns a chi-squared statistic into an F
-// one, whose likelihood ratio is v log(1 + x / v), so a threshold x becomes v (exp(x / v) - 1).
+// Short series: if a scale is known with v degrees of freedom, a chi-squared statistic becomes
+// an F statistic, whose likelihood ratio is v log(1 + x / v). So a threshold x becomes v (exp(x
+// / v) - 1).
 #include "model/history/segmentation.h"
 
 #include "model/base.h"
@@ -33,29 +34,29 @@
 
 // ==== the loss ====
 //
-// Moving the level by m gains a value x (about the old level) the cost
+// If the level moves by m, a value x (about the old level) gains the cost
 //
 //     g_m(x) = min(x^2, K^2) - min((x - m)^2, K^2).
 //
-// Without a change its mean is negative, and the largest sum of it over any stretch of a long
+// Without a change, the mean of g_m is negative. The largest sum of it over any stretch of a long
 // series exceeds G with a probability that falls as exp(-theta G), where theta > 0 solves
 //
 //     E exp(theta g_m(X)) = 1
 //
 // (Cramer and Lundberg; Asmussen and Albrecher, "Ruin Probabilities", 2010, chapter XIII: the
-// maximum of a random walk with negative drift). So theta turns cost into nats of evidence. Normal
-// noise gives 1 / (2 sigma^2) for every m as long as K is wide, and then this is the usual
-// likelihood ratio; heavy tails and second modes give less for those m that a few stray values in a
-// row would favour. The least over m is taken, E being the mean over the residuals.
+// maximum of a random walk with negative drift). So theta converts cost into nats of evidence.
+// Normal noise gives 1 / (2 sigma^2) for every m if K is wide, and this is then the usual
+// likelihood ratio. Heavy tails and second modes give less, for those m that a few strays in a row
+// would favour. The least theta over all m is used; E is the mean over the residuals.
 //
-// Where a new level is really m away, a value gains g_m(X + m) in the mean; theta times that is
-// what it is worth in nats, and the bound that makes it largest is the most efficient one. m is one
-// robust standard deviation, of either sign.
+// If the new level is m away, the mean gain of a value is that of g_m(X + m). Multiplied by theta
+// it is the value's worth in nats, and the bound K with the largest worth is the most efficient
+// one. m is one robust standard deviation, in either direction.
 
 enum { SAMPLE = 256, PAIRED = 48, BOUNDS = 8, SHIFTS = 6, STRAYS = 12, ROUNDS = 40 };
 static const double improvement = 1.1;
-static const double least_shift = 0.15; // of the bound
-static const double least_rate = 1e-4;  // of 1 / bound^2
+static const double least_shift = 0.15; // smallest m, as a multiple of the bound
+static const double least_rate = 1e-4;  // smallest rate, as a multiple of 1 / bound^2
 
 // Quantiles that stand for all residuals.
 struct quantiles {
@@ -63,8 +64,8 @@ struct quantiles {
     size_t count;
 };
 
-// Takes `count` of n sorted values. They are taken alike from both ends, so that a series turned
-// upside down gives the same, turned upside down.
+// Takes `count` of n sorted values, symmetrically from both ends, so that a series turned upside
+// down gives the same result upside down.
 static void take(double *out, size_t count, const double *sorted, size_t n)
 {
     for (size_t i = 0; i < count; i++) {
@@ -87,7 +88,7 @@ static double cost(double x, double bound)
     return square < most ? square : most;
 }
 
-// log E exp(theta g) and its derivative.
+// log E exp(theta g), and its derivative.
 static double cumulant(double *slope, const double *g, size_t n, double most, double theta)
 {
     double sum = 0, first = 0;
@@ -100,8 +101,8 @@ static double cumulant(double *slope, const double *g, size_t n, double most, do
     return theta * most + log(sum / (double)n);
 }
 
-// Newton's method from the right, where the cumulant is positive and convex: it comes down to the
-// root without passing it. `enough`: larger ones are not of interest.
+// Solves for theta by Newton's method from the right, where the function is positive and convex, so
+// that it approaches the root without passing it. `enough`: larger values do not matter.
 static double exponent(const double *g, size_t n, double enough)
 {
     double most = 0, mean = 0, slope;
@@ -140,13 +141,13 @@ static double rate_of(const struct quantiles *s, double bound)
         squares += c;
         inside += c < bound * bound;
     }
-    // The limit m -> 0 without the density at the bound is the start.
+    // Starts from the limit m -> 0, without the density at the bound.
     double rate = squares > 0 ? fmax(0.5 * (double)s->count / squares, floor) : 1e300;
     for (size_t k = 0; k < SHIFTS; k++) {
         rate = rate_of_shift(s, bound, shifts[k] * bound, rate);
         rate = rate_of_shift(s, bound, -shifts[k] * bound, rate);
     }
-    // Further away only values beyond the bound gain.
+    // For larger m, only values beyond the bound gain.
     double strays[STRAYS];
     size_t few = s->count < STRAYS ? s->count : STRAYS;
     take(strays, few, s->x, s->count);
@@ -157,7 +158,7 @@ static double rate_of(const struct quantiles *s, double bound)
     return fmax(rate, floor);
 }
 
-// Nats per value when the level has moved by one robust standard deviation.
+// The worth of a value, in nats, if the level has moved by one robust standard deviation.
 static double worth(const struct quantiles *s, struct loss loss, double m)
 {
     double gain = 0;
@@ -168,7 +169,8 @@ static double worth(const struct quantiles *s, struct loss loss, double m)
     return loss.rate * gain;
 }
 
-// As model/history/noise.c estimates it from differences, here of values that cannot be correlated.
+// The scale as model/history/noise.c estimates it from differences, but from values that
+// cannot be correlated.
 static double scale_of(const struct quantiles *s)
 {
     double gaps[PAIRED * (PAIRED - 1) / 2];
@@ -182,9 +184,9 @@ static double scale_of(const struct quantiles *s)
     return noise_scale(gaps, count) * M_SQRT1_2;
 }
 
-// About the level that costs least under this bound, where that is so far away that the smallest
-// shift would gain by itself: g would have a positive mean, and no rate. So it is with values on a
-// coarse grid, when a second step of it comes inside the bound.
+// Moves the quantiles to the level that costs least under this bound, if that is so far away that
+// the smallest shift would gain: then g would have a positive mean, and no theta would exist. This
+// happens with values on a coarse grid, when a second step of the grid comes inside the bound.
 static struct quantiles centred(const struct quantiles *s, double bound)
 {
     struct quantiles out = *s;
@@ -239,15 +241,14 @@ struct loss loss_fit(const double *sorted, size_t n, double widest)
 
 // Optimal partitioning by functional pruning (Fearnhead and Rigaill, "Changepoint detection in the
 // presence of outliers", JASA 2019; Maidstone et al., "On optimal multiple changepoint algorithms
-// for large data", 2017). Let Q_t(m) be the least cost of y_1..y_t when the last segment has level
-// m:
-//     Q_t(m) = min( Q_{t-1}(m), F_{t-1} + penalty ) + min((y_t - m)^2, bound^2),   F_t = min_m
-//     Q_t(m)
-// Q_t is piecewise quadratic in m. Candidates for the last change that are best for no m drop out
-// by themselves, so a step costs the number of pieces, which stays small: a long segment is best
-// only within sqrt(penalty / length) of its mean. Every piece is kept as weight (m - centre)^2 +
-// constant, which unlike a m^2 + b m + c does not cancel when levels are a million noise widths
-// apart.
+// for large data", 2017). Let Q_t(m) be the least cost of y_1..y_t if the last segment has level m:
+//     Q_t(m) = min( Q_{t-1}(m), F_{t-1} + penalty ) + min((y_t - m)^2, bound^2)
+//     F_t    = min_m Q_t(m)
+// Q_t is piecewise quadratic in m. A candidate for the last change that is best for no m drops
+// out, so each value costs as much as there are pieces, and these stay few: a long segment is
+// best only within sqrt(penalty / length) of its mean. Every piece is kept as weight (m -
+// centre)^2 + constant. Unlike a m^2 + b m + c, this does not lose digits when levels are a
+// million noise widths apart.
 
 struct cost_piece {
     double low, high; // valid for low <= m < high
@@ -265,7 +266,7 @@ static void append(struct cost_pieces *list, struct cost_piece piece)
     if (!(piece.low < piece.high))
         return;
     if (list->count > 0) {
-        // Neighbours that are the same flat candidate are one piece.
+        // Neighbouring pieces of the same flat candidate are one piece.
         struct cost_piece *last = &list->items[list->count - 1];
         if (last->weight == 0 && piece.weight == 0 && last->start == piece.start &&
             last->constant == piece.constant) {
@@ -279,7 +280,7 @@ static void append(struct cost_pieces *list, struct cost_piece piece)
 
 static struct cost_piece part(struct cost_piece whole, double low, double high)
 {
-    // Not fmin() and fmax(), which are calls: this is where the time goes.
+    // fmin() and fmax() would be calls, and most of the time is spent here.
     whole.low = whole.low < low ? low : whole.low;
     whole.high = whole.high > high ? high : whole.high;
     return whole;
@@ -414,10 +415,10 @@ static struct potts_segment *potts_fit(size_t *count, const double *values, size
 
 enum {
     MAX_PASSES = 30,
-    TUNED = 4,         // passes that fit the bounded cost too
-    MIN_BLOCKS = 16,   // fewer sums say too little of their variance
-    SHORT = 500,       // values; with more, differences tell r well enough
-    LOUDEST = 4,       // reaches
+    TUNED = 4,         // passes that also fit the bounded cost
+    MIN_BLOCKS = 16,   // with fewer sums their variance is not known well enough
+    SHORT = 500,       // number of values; with more, differences tell r well enough
+    LOUDEST = 4,       // in reaches
     PRIOR_VALUES = 10, // weight of the segments around it in a segment's own variance
 };
 static const double max_correlation = 0.98;
@@ -458,7 +459,7 @@ static void load(struct segmentation *s, const double *values, size_t n)
         s->where[s->n++] = i;
         largest = fmax(largest, fabs(values[i]));
     }
-    // Any magnitude: 1e-300 and 1e300 alike must neither vanish nor overflow when squared.
+    // The scale is of any magnitude: squares of 1e-300 or 1e300 would vanish or overflow.
     s->scale = largest > 0 ? largest : 1;
     for (size_t i = 0; i < s->n; i++)
         s->y[i] /= s->scale;
@@ -474,7 +475,7 @@ static bool normalise(struct segmentation *s)
     memcpy(scratch, s->y, s->n * sizeof(*scratch));
     s->centre = robust_median(scratch, s->n);
     free(scratch);
-    // Beyond a million million noise widths the distance does not matter, only that it is finite.
+    // Beyond 10^12 noise widths the distance does not matter, as long as it is finite.
     for (size_t i = 0; i < s->n; i++)
         s->y[i] = clip((s->y[i] - s->centre) / noise.sigma, 1e12);
     s->centre *= s->scale;
@@ -488,9 +489,9 @@ static bool normalise(struct segmentation *s)
     return true;
 }
 
-// Lag-1 correlation of the residuals of a segmentation that takes them for independent: an upper
-// bound, by its bias (each fitted level costs about (1 + 4 r) / n: Kendall, "Note on bias in the
-// estimation of autocorrelation", Biometrika 1954) and one standard error.
+// The lag-1 correlation of the residuals of a segmentation that assumes independent noise. It is an
+// upper bound: increased by its bias (each fitted level costs about (1 + 4 r) / n: Kendall, "Note
+// on bias in the estimation of autocorrelation", Biometrika 1954) and by one standard error.
 static double residual_correlation(const struct segmentation *s)
 {
     size_t count;
@@ -522,15 +523,15 @@ static void bound_correlation(struct segmentation *s)
     s->reach = s->bound * sqrt(s->variance);
 }
 
-// A residual as the bounded cost counts it: none beyond the bound.
+// The residual as the bounded cost counts it: 0 beyond the bound.
 static double counted(const struct segmentation *s, double residual)
 {
     return fabs(residual) < s->reach ? residual : 0;
 }
 
-// Variance per value of sums of `length` residuals in a row, within segments at least four times as
-// long. Lowered by its own standard error, so that chance alone rarely raises it; 0 if there are
-// too few.
+// The variance per value of sums of `length` residuals in a row, within segments at least four
+// times as long. It is lowered by its own standard error, so that chance alone rarely raises it; 0
+// if there are too few sums.
 static double sum_variance(const struct segmentation *s, size_t length)
 {
     double squares = 0, blocks = 0;
@@ -547,7 +548,7 @@ static double sum_variance(const struct segmentation *s, size_t length)
             for (size_t i = first; i < first + length; i++)
                 sum += counted(s, s->y[i] - segment->level) - mean;
             squares += sum * sum / (double)length;
-            blocks += 1 - (double)length / (double)size; // the mean was fitted
+            blocks += 1 - (double)length / (double)size; // one mean was fitted
         }
     }
     return blocks < MIN_BLOCKS ? 0 : squares / blocks / (1 + sqrt(2 / blocks));
@@ -577,7 +578,7 @@ static double cost_about(const struct segmentation *s, const struct potts_segmen
     return sum;
 }
 
-// Of values within reach of `level`.
+// The mean of the values within reach of `level`.
 static double near_mean(const struct segmentation *s, const struct potts_segment *segment,
                         double level)
 {
@@ -591,7 +592,7 @@ static double near_mean(const struct segmentation *s, const struct potts_segment
     return count > 0 ? sum / count : level;
 }
 
-// Both as one, at the level of least cost downhill from one of theirs or from between.
+// Joins both segments at the level of least cost, found downhill from either level or from between.
 static struct potts_segment joined(const struct segmentation *s, const struct potts_segment *a,
                                    const struct potts_segment *b, double *cost)
 {
@@ -613,7 +614,7 @@ static struct potts_segment joined(const struct segmentation *s, const struct po
     return both;
 }
 
-// Sum of absolute residuals, those far out counted as no more than what a loud stretch may show.
+// The sum of absolute residuals, where each counts at most as much as a loud stretch may show.
 static double amount_about(const struct segmentation *s, const struct potts_segment *segment)
 {
     double sum = 0;
@@ -622,7 +623,7 @@ static double amount_about(const struct segmentation *s, const struct potts_segm
     return sum;
 }
 
-// What `size` values with a fitted level weigh: residuals of few are too small.
+// The weight of `size` values whose level was fitted: the residuals of few values are too small.
 static double weight_of(const struct potts_segment *segment)
 {
     double size = (double)(segment->end - segment->first);
@@ -636,19 +637,19 @@ static double *sorted_residuals(const struct segmentation *s)
         for (size_t i = s->segments[j].first; i < s->segments[j].end; i++)
             residuals[i] = s->y[i] - s->segments[j].level;
     }
-    robust_median(residuals, s->n); // sorts
+    robust_median(residuals, s->n); // sorts them
     return residuals;
 }
 
-// Fits the bounded cost to the residuals. Where values follow each other, so does a segmentation,
-// and its residuals are too small: the more they do, the more the scale of the differences is a
-// floor. Says whether anything changed.
+// Fits the bounded cost to the residuals. If neighbouring values are similar, the segmentation
+// follows them and its residuals are too small. The more similar they are, the more the scale of
+// the differences counts as a floor. Returns whether anything changed.
 static bool tune(struct segmentation *s)
 {
     double *residuals = sorted_residuals(s), inflation = segmentation_inflation(s);
     struct loss loss = loss_fit(residuals, s->n, s->bound);
     free(residuals);
-    if (!(loss.scale > 1e-6)) // the values' unit is the noise: rounding errors are none
+    if (!(loss.scale > 1e-6)) // values are in units of the noise, so less is only rounding
         return false;
     double reach = s->reach, before = s->variance, n = (double)s->n;
     double floor = s->correlation * s->step_variance / (1 - s->correlation);
@@ -660,8 +661,8 @@ static bool tune(struct segmentation *s)
     return fabs(reach - s->reach) > 0.02 * reach || fabs(before - s->variance) > 0.02 * before;
 }
 
-// An outlier where two segments meet costs both the same: the first value of a segment is one near
-// its level.
+// An outlier at the border of two segments costs both the same. The border is moved so that a
+// segment's first value lies near its level.
 static void begin_near(struct segmentation *s)
 {
     for (size_t j = 1; j < s->count; j++) {
@@ -702,7 +703,7 @@ double segmentation_score(const struct segmentation *s, size_t j)
     double size_a = (double)(a->end - a->first), size_b = (double)(b->end - b->first), together;
     double cost_a = cost_about(s, a, a->level), cost_b = cost_about(s, b, b->level);
     joined(s, a, b, &together);
-    // Louder around the step than elsewhere?
+    // Is the noise around this step louder than elsewhere?
     double amount_a = amount_about(s, a), amount_b = amount_about(s, b);
     double pooled = (amount_a + amount_b + PRIOR_VALUES * s->mean_amount) /
                     (weight_of(a) + weight_of(b) + PRIOR_VALUES);
@@ -766,16 +767,17 @@ void segmentation_free(struct segmentation *segmentation)
 
 // ==== levels of their own, or outliers ====
 //
-// Of n values `far` lie beyond the middle between two levels. Were their order random, the `run`
-// values of a given stretch would hold at least `met` of them with the hypergeometric probability
+// `far` of the n values lie beyond the middle between two levels. If their order were
+// random, the `run` values of a given stretch would hold at least `met` of them with
+// the hypergeometric probability
 //
-//     P = sum over i >= met of C(far, i) C(n - far, run - i) / C(n, run),
+//     P = sum over i >= met of C(far, i) C(n - far, run - i) / C(n, run).
 //
-// and there are two such stretches at the ends of the series and n - run - 1 between. A bounded
-// cost cannot know this of a short series: once a few strays in a row have become a segment, none
-// are left among the residuals that would say how often values stray.
+// There are two such stretches at the ends of the series and n - run - 1 in between. A bounded cost
+// cannot know this in a short series: once a few strays in a row have become a segment, no
+// residuals are left that tell how often values stray.
 
-enum { LONG = 16 }; // values in a row are no visit
+enum { LONG = 16 }; // so many values in a row are no visit
 static const double rare = 0.005;
 
 static double log_choose(double n, double k)
@@ -805,7 +807,8 @@ double revisit_level(const double *values, const struct potts_segment *segment)
     return median;
 }
 
-// Values of a segment that lie more than half of `gap` from its level, on the side of `gap`.
+// The number of values of a segment that lie more than half of `gap` from its level, in the
+// direction of `gap`.
 static size_t far_from(const double *values, const struct potts_segment *segment, double level,
                        double gap)
 {
@@ -815,7 +818,7 @@ static size_t far_from(const double *values, const struct potts_segment *segment
     return far;
 }
 
-// The shorter one of segments j and j + 1 is a visit.
+// Whether the shorter one of segments j and j + 1 is only a visit.
 static bool is_visit(const double *values, size_t n, const struct potts_segment *segments,
                      size_t count, size_t j)
 {

@@ -12,7 +12,7 @@
 // A segment of the fit, whose cost is bounded (biweight).
 struct potts_segment {
     size_t first, end; // values first .. end-1
-    double level;      // the m that minimises the cost over the segment
+    double level;      // the level that minimises the cost over the segment
 };
 
 struct segmentation {
@@ -20,12 +20,11 @@ struct segmentation {
     size_t *where; // their indices in the series as given
     size_t n;
     double centre, scale;
-    double penalty, bound;          // as in struct changepoint_options
-    double step_variance;           // half the variance of a difference, which is all that is known
-                                    // beforehand
-    double reach;                   // the residual from which on the bounded cost is constant
-    double variance;                // of one value; a nat is worth two such units of cost (struct
-                                    // loss)
+    double penalty, bound; // as in struct changepoint_options
+    double step_variance;  // half the variance of a difference of neighbours: all that is
+                           // known of a value's variance beforehand
+    double reach;          // the residual from which on the bounded cost is constant
+    double variance; // of one value; a nat of likelihood is worth two of it in cost (struct loss)
     double mean_amount;             // mean absolute residual of one value
     double correlation;             // at lag 1
     double long_run;                // variance of a mean of many values, times their number
@@ -91,11 +90,10 @@ double revisit_level(const double *values, const struct potts_segment *segment);
 // Scale and serial correlation of a series' noise, estimated from its differences: level shifts and
 // outliers hardly affect them, so neither needs to be known beforehand.
 
-// Estimates the standard deviation of normal noise from absolute deviations
-// x
-// : the mean of the smallest 75 %, scaled to be right for the normal distribution. If more than
-// half are 0 (values that repeat), it is their root mean square with large ones capped, so that
-// only deviations that are all 0 give 0. Sorts `deviations`.
+// Estimates the standard deviation of normal noise from absolute deviations |x|: the mean of the
+// smallest 75 %, scaled to be right for the normal distribution. If more than half are 0 (values
+// that repeat), it is their root mean square with large ones capped, so that only deviations that
+// are all 0 give 0. Sorts `deviations`.
 double noise_scale(double *deviations, size_t n);
 
 struct series_noise {
@@ -103,8 +101,8 @@ struct series_noise {
                         // sqrt(2)
     double correlation; // at lag 1, as if AR(1), in 0..1
 };
-// `values` are finite and in their original order. {0, 0} for a constant series or fewer than two
-// values.
+// Estimates scale and correlation. `values` are finite and in their original order. {0, 0} for a
+// constant series or fewer than two values.
 struct series_noise noise_estimate(const double *values, size_t n);
 
 // Variance of the mean of many AR(1) values, as a multiple of that of independent ones; correlation

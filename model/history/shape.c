@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each question is one statistic and a bound of 4 to 6 standard errors, as every series is asked
-// and hardly any should be pointed at.
+// Looks for other changes of a series. Each question has one statistic and a limit of 4 to 6
+// standard errors, because every series is asked and hardly any should be reported.
 //
-// Creep: least squares against the index; the error of the slope grows by the memory of what is
-// left over, at most, and a left-over that remembers like a walk is none. Spread: the
-// sum of the squared ranks of absolute residuals at the split where it stands out most. Share of a
-// mode: values are split in two at the largest gain in squares (Otsu, "A threshold selection method
-// from gray-level histograms", 1979); they are modes when their means lie more than four of the
-// scatter within apart; then the same split of the series for the share of the upper one.
+// Creep: a least-squares line over the index. The error of its slope is increased by the largest
+// memory that the residuals allow; if they remember as long as a walk, there is no creep. Spread:
+// the sum of the squared ranks of absolute residuals, at the split where it is most unusual.
+// Share of a mode: values are split in two at the largest gain in squares (Otsu, "A threshold
+// selection method from gray-level histograms", 1979). They are modes if their means are more
+// than four times their inner scatter apart. Then the share of the upper mode is examined in the
+// same way as the spread.
 #include "model/history/shape.h"
 
 #include "model/base.h"
@@ -52,7 +53,7 @@ struct creep creep_test(double epoch_level, double epoch_se, const double *value
     return creep;
 }
 
-// The ranks of eight values alone can stand out as far as is asked.
+// With fewer values, the ranks of eight values alone could be as unusual as required.
 enum { LEAST = 30, SIDE = 15, LOUD_SIDE = 8 };
 
 static const double creep_errors = 4.5, spread_errors = 4.4, share_errors = 5, walk_memory = 0.6;
@@ -60,7 +61,7 @@ static const double creep_errors = 4.5, spread_errors = 4.4, share_errors = 5, w
 static const double loud_ratio = 1.5, modes_apart = 4;
 
 struct kept_values {
-    double *value, *rest; // as given, and less the level of its stretch
+    double *value, *rest; // as given, and without the level of its segment
     size_t *where;
     size_t n;
 };
@@ -88,8 +89,8 @@ static struct kept_values keep_finite(const double *values, size_t n,
     return k;
 }
 
-// Where the mean of x differs most, and by how many standard errors; memory within the sides grows
-// the errors.
+// Finds where the mean of x differs most, and by how many standard errors. Memory within the sides
+// increases the errors.
 static size_t split(double *errors, const double *x, size_t n, size_t side)
 {
     double all = 0, squares = 0, left = 0, left_squares = 0, most = 0, cross = 0;
@@ -101,7 +102,7 @@ static size_t split(double *errors, const double *x, size_t n, size_t side)
         if (at < side)
             continue;
         const double na = (double)at, nb = (double)(n - at), right = all - left;
-        // About both means: a side of few values alone may show no scatter.
+        // The scatter about both means together, because a side of few values may show none.
         const double rest = squares - left * left / na - right * right / nb;
         const double error = sqrt(fmax(rest, 0) / (na + nb - 2) * (1 / na + 1 / nb));
         const double z = error > 0 ? fabs(left / na - right / nb) / error : 0;
@@ -146,8 +147,8 @@ static void ask_creep(struct shape *out, const struct kept_values *k, double con
         interval_about(slope * (n - 1), error * (n - 1) * normal_quantile(0.5 + 0.5 * confidence));
 }
 
-// Changes all one way, which a straight line explains no worse than so many levels do: by Schwarz's
-// criterion, a level and a place for each change against a slope.
+// Whether the changes all go one way, and a straight line explains them no worse than so many
+// levels do. Schwarz's criterion decides: a level and a place for each change against one slope.
 static bool is_line(const struct kept_values *k, const struct changepoints *found)
 {
     const double n = (double)k->n, middle = (n - 1) / 2;
@@ -164,7 +165,7 @@ static bool is_line(const struct kept_values *k, const struct changepoints *foun
         line += rest * rest;
         steps += k->rest[i] * k->rest[i];
     }
-    const double more = 2 * (double)found->count - 1; // parameters
+    const double more = 2 * (double)found->count - 1; // number of parameters
     return one_way && line > 0 && n * log(line / steps) < more * log(n);
 }
 
@@ -189,8 +190,8 @@ static int by_amount(const void *left, const void *right)
                           &((const struct amount *)right)->value);
 }
 
-// The squared ranks (after Mood 1954) of how far the values lie from their levels: by how much the
-// farthest do says nothing more.
+// The squared ranks (after Mood 1954) of how far the values lie from their levels. Ranks, because
+// the size of the largest distances should not matter.
 static double *ranks_of(const double *rest, size_t n)
 {
     struct amount *order = xcalloc(n, sizeof(*order));
@@ -227,7 +228,7 @@ size_t shape_calm(const double *values, size_t n, const struct changepoints *fou
 {
     struct shape shape = {0};
     struct kept_values k = keep_finite(values, n, found);
-    // Levels are not all found yet: differences do not ask for them.
+    // Uses differences, which do not need levels, because not all levels are found yet.
     for (size_t i = k.n; i-- > 0;)
         k.rest[i] = i ? k.value[i] - k.value[i - 1] : 0;
     if (k.n >= LEAST && found->sigma > 0)
@@ -275,7 +276,7 @@ static void ask_share(struct shape *out, const struct kept_values *k)
         double share[2] = {0, 0};
         for (size_t i = 0; i < k->n; i++)
             share[i >= at] += upper[i] / (double)(i < at ? at : k->n - at);
-        // From one level to another is a change of level, which is listed.
+        // A move from one level to another is a change of level, which is listed elsewhere.
         const double rare = fmin(fmin(share[0], 1 - share[0]), fmin(share[1], 1 - share[1]));
         const double most = fmax(fmin(share[0], 1 - share[0]), fmin(share[1], 1 - share[1]));
         out->shifts = most > 0.05 && rare >= 0;

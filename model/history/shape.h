@@ -16,11 +16,13 @@ struct shape {
     // line is larger than the noise, with memory allowed for.
     bool creeps;
     struct interval creep; // in the unit of the values
-    // The standard deviation about the levels, before an index and from it on.
+    // The noise is louder on one side of an index: the standard deviations about the levels, before
+    // it and from it on.
     bool louder;
     size_t louder_at;
     double spread_before, spread_after;
-    // The share of values beyond `between`, before an index and from it on.
+    // Values change between two modes more or less often from an index on: the shares of values
+    // beyond `between`, before it and from it on.
     bool shifts;
     size_t shifts_at;
     double between, share_before, share_after;
@@ -31,7 +33,7 @@ struct shape {
 void shape_find(struct shape *out, const double *values, size_t n, const struct changepoints *found,
                 double confidence);
 
-// The index from which on the noise is calmer; 0: there is none.
+// Finds the index from which on the noise is calmer; 0: there is none.
 size_t shape_calm(const double *values, size_t n, const struct changepoints *found);
 
 // Medians of the finite values first..n-1 and 0..end-1; NaN where there are none.

@@ -11,8 +11,8 @@
 
 // ==== formulas ====
 //
-// A formula is worked out while it is read. A sign's right side is read by another call, and so is
-// what stands in brackets: LEVELS bounds these calls.
+// A formula is computed while it is read. The right side of an operator is read by a nested call,
+// and so is the text in brackets. LEVELS limits how deeply these calls are nested.
 
 enum { PLAN_THREE = 3 };
 
@@ -20,7 +20,7 @@ enum { LEVELS = 64 };
 
 struct formula_reader {
     const char *text, *at;
-    const int64_t *values; // NULL: it is only read
+    const int64_t *values; // NULL: the formula is only checked
     uint32_t level;
     struct error *err;
 };
@@ -32,7 +32,7 @@ static int refuse(const struct formula_reader *r, const char *what)
     return error_set(r->err, "'%.100s': %s at its end", r->text, what);
 }
 
-// Goes past the symbol if it stands here, behind blanks.
+// Skips blanks and then the symbol, if it follows. Returns whether it did.
 static bool take(struct formula_reader *r, const char *symbol)
 {
     const size_t length = strlen(symbol);
@@ -43,7 +43,7 @@ static bool take(struct formula_reader *r, const char *symbol)
     return true;
 }
 
-// Signs by how strongly they bind, and functions, which bind nothing.
+// The operators, with how strongly they bind, and the functions, which do not bind.
 struct sign {
     const char *text;
     int strength;
@@ -150,7 +150,7 @@ static int read_value(struct formula_reader *r, int64_t *out)
     return read_number_or_name(r, out);
 }
 
-// The sign that stands here, if it binds at least so strongly.
+// The operator that follows, if it binds at least so strongly.
 static const struct sign *next_sign(struct formula_reader *r, int strength)
 {
     for (size_t i = 0; i < ARRAY_COUNT(signs); i++) {
@@ -160,7 +160,7 @@ static const struct sign *next_sign(struct formula_reader *r, int strength)
     return NULL;
 }
 
-// A value, and what signs join to it that bind at least so strongly, from left to right.
+// Reads a value, and the operators after it that bind at least so strongly, from left to right.
 static int read_signs(struct formula_reader *r, int64_t *out, int strength)
 {
     const struct sign *sign;
@@ -199,23 +199,23 @@ int plan_formulas(int64_t *out, size_t *count, size_t most, const char *text,
 
 // ==== a plan's text ====
 //
-// Reads a plan from its first line to its last, so a tensormap stands above the launches that take
-// it. At the end it is held together.
+// Reads a plan from its first line to its last; so a tensormap must stand above the launches that
+// take it. Then the whole plan is checked.
 
 struct plan_reader {
     struct launch_plan *plan;
-    const struct config_entry *entry; // that is being read
-    void *object;                     // what its section is about
+    const struct config_entry *entry; // the entry that is being read
+    void *object;                     // the struct that its section fills
     struct error *err;
 };
 
-// The entry's value, "" when it has none.
+// The value of the entry; "" if it has none.
 static const char *plan_text(const struct plan_reader *r)
 {
     return r->entry->value ? r->entry->value : "";
 }
 
-// -1 with "LABEL:LINE: [SECTION] KEY: TEXT".
+// Writes an error "LABEL:LINE: [SECTION] KEY: TEXT" and returns -1.
 static int plan_refuse(const struct plan_reader *r, const char *format, ...) PRINTF_LIKE(2, 3);
 static int plan_refuse(const struct plan_reader *r, const char *format, ...)
 {
@@ -229,15 +229,15 @@ static int plan_refuse(const struct plan_reader *r, const char *format, ...)
                      e->section, *e->key ? " " : "", e->key, what.text);
 }
 
-// ---- what stands behind a key ----
+// ---- values of keys ----
 //
-// Reads what stands behind a plan's keys: formulas and lists of them, places in memory, and values
-// of parameters. What has a name is found by it.
+// Reads the values of a plan's keys: formulas and lists of them, places in memory, and parameters.
+// A name in a value is looked up.
 
 static const char buffer_letters[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
 
-// `most` formulas at most. They are worked out for each problem anew; here they are only read.
+// Reads at most `most` formulas. They are only checked here, and computed later for each problem.
 static int plan_read_formulas(struct plan_formula *out, size_t most, const struct plan_reader *r,
                               const char *text)
 {
@@ -250,7 +250,7 @@ static int plan_read_formulas(struct plan_formula *out, size_t most, const struc
     return 0;
 }
 
-// The word that `text` begins with, cut off from it: *rest points behind it and the blanks.
+// Takes the first word off `text`. *rest points to the text after it, without blanks.
 static bool first_word(char out[RECORD_NAME], const char **rest, const char *text)
 {
     const size_t length = strspn(text, buffer_letters);
@@ -338,7 +338,8 @@ static int plan_read_value(struct plan_value *out, const struct plan_reader *r)
 
 // ---- the keys ----
 //
-// One table says what a plan may hold: section, key, how it is read, and where it goes.
+// A table of the keys that a plan may have: section, key, how the value is read, and where
+// it is stored.
 
 enum { VALUES_MAX = 512, FILE_NAME = 200, FUNCTION_NAME = 4000 };
 
@@ -349,11 +350,11 @@ typedef int key_reader(void *field, const struct plan_key *key, const struct pla
 struct plan_key {
     const char *section, *key;
     key_reader *read;
-    size_t offset; // in what the section is about
-    uint32_t most; // of a list
+    size_t offset; // in the struct that the section fills
+    uint32_t most; // most elements of a list
 };
 
-// ---- how they are read ----
+// ---- readers of values ----
 
 static int read_name(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
@@ -477,7 +478,7 @@ static int read_element(void *field, const struct plan_key *key, const struct pl
                : 0;
 }
 
-// None or a number; record_map_check() says which there are.
+// Reads "none" or a number; record_map_check() checks whether the number is allowed.
 static int read_bytes(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     int64_t number = 0;
@@ -499,7 +500,7 @@ static int read_parameter(void *field, const struct plan_key *key, const struct 
     return plan_read_value(&launch->parameters[launch->parameter_count++], r);
 }
 
-// ---- what there is ----
+// ---- the table ----
 
 static const struct plan_key keys[] = {
 #define AT(type, member) offsetof(struct type, member)
@@ -532,7 +533,7 @@ static const struct plan_key keys[] = {
 #undef AT
 };
 
-// A trait's name has _ where a key has -.
+// Compares a written key with a trait's name, which has _ where a key has -.
 static bool is_key(const char *written, const char *key)
 {
     while (*key && (*written == *key || (*written == '-' && *key == '_'))) {
@@ -542,7 +543,7 @@ static bool is_key(const char *written, const char *key)
     return *key == *written;
 }
 
-// Reads the entry into what its section is about.
+// Stores the entry's value in the struct that its section fills.
 static int plan_read_key(const struct plan_reader *r)
 {
     for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
@@ -561,7 +562,7 @@ static bool is_name(const char *text, const char *letters)
     return *text && strspn(text, letters) == strlen(text) && strlen(text) <= 40;
 }
 
-// [section "NAME"]: one that none of its kind has.
+// Checks [section "NAME"]: the name must be new among sections of its kind.
 static int check_name(const struct plan_reader *r, const char *const *first, size_t stride,
                       size_t count)
 {
@@ -576,7 +577,7 @@ static int check_name(const struct plan_reader *r, const char *const *first, siz
     return count < SECTIONS_MAX ? 0 : plan_refuse(r, "more than %d of them", SECTIONS_MAX);
 }
 
-// What a [section] is about.
+// Begins a section: makes the struct that it fills.
 static int new_section(struct plan_reader *r)
 {
     struct launch_plan *p = r->plan;
@@ -606,7 +607,7 @@ static int new_section(struct plan_reader *r)
     return 0;
 }
 
-// A key that stands twice would hide one of the two; only parameters are a list.
+// Whether a key stands twice in a section, where one would hide the other; only `parameter` may.
 static bool stands_twice(const struct config_file *config, size_t index)
 {
     const struct config_entry *e = &config->entries[index];
@@ -675,8 +676,8 @@ static int check_whole(const struct launch_plan *plan, struct error *err)
     return 0;
 }
 
-// The values of formulas without a name, which are the same for every problem; 0 of others; of one
-// that is not there `otherwise`.
+// The values of formulas without names, which are the same for every problem; 0 for others, and
+// `otherwise` for a formula that is missing.
 static void constants_of(int32_t out[PLAN_THREE], const struct plan_formula *formula,
                          int32_t otherwise)
 {
@@ -694,7 +695,7 @@ static void constants_of(int32_t out[PLAN_THREE], const struct plan_formula *for
     }
 }
 
-// What launches say of the kernel need not be said again.
+// Takes traits that launches state already, so that [kernel] need not repeat them.
 static void fill_traits(struct launch_plan *plan)
 {
     struct traits *t = &plan->traits;
@@ -743,7 +744,7 @@ void plan_free(struct launch_plan *plan)
 
 // ==== a plan's record of a problem ====
 //
-// From a plan and a problem to launches. Addresses are left open, as a record has them.
+// Makes launches from a plan and a problem. Addresses stay open, as in every record.
 
 enum { POINTER_BYTES = 8 };
 
@@ -751,7 +752,7 @@ enum { POINTER_BYTES = 8 };
 struct making {
     const struct launch_plan *plan;
     const struct problem *problem;
-    int64_t values[PLAN_INPUTS]; // that formulas may name
+    int64_t values[PLAN_INPUTS]; // by the names that formulas may use
     struct record record;
     struct arena *arena;
     struct error *err;
@@ -761,7 +762,7 @@ static const int64_t bytes_most = INT64_MAX / 8;
 
 enum { SHARED_MOST = 1 << 20 };
 
-// -1 with "LABEL:LINE: WHAT: WHY for PROBLEM".
+// Writes an error "LABEL:LINE: WHAT: WHY for PROBLEM" and returns -1.
 static int plan_wrong(const struct making *m, uint32_t line, const char *what, const char *why)
 {
     char problem[PROBLEM_TEXT];
@@ -770,7 +771,8 @@ static int plan_wrong(const struct making *m, uint32_t line, const char *what, c
                      problem);
 }
 
-// Works out the formulas, and holds each to its range: `most` of them, or one for all.
+// Computes the formulas and checks each result against its range. There is one range for each of
+// `most` formulas, or one for all.
 static int plan_numbers(int64_t *out, const struct making *m, const struct plan_formula *formula,
                         int64_t min, const int64_t *most, const char *what)
 {
@@ -788,7 +790,7 @@ static int plan_numbers(int64_t *out, const struct making *m, const struct plan_
     return 0;
 }
 
-// One that is not there has the value `otherwise`.
+// Computes one formula; `otherwise` is its value if the plan does not give it.
 static int plan_number(int64_t *out, const struct making *m, const struct plan_formula *formula,
                        int64_t otherwise, int64_t min, int64_t max, const char *what)
 {
@@ -829,9 +831,10 @@ int plan_supports(bool *yes, const struct launch_plan *plan, const struct proble
 
 // ---- parameters ----
 //
-// A launch's parameters as bytes, with the addresses and TMA descriptors that are still open.
+// Makes the bytes of a launch's parameters, with open addresses and TMA descriptors.
 
-// CUDA programming guide, 12.1 and later; and what a record's line holds of one parameter.
+// The most bytes of all parameters (CUDA programming guide, 12.1 and later), and of one parameter
+// in a record's line.
 enum { PARAMETERS_BYTES = 32764, PARAMETER_MAX = 7000 };
 
 static uint32_t size_of(enum plan_type type)
@@ -847,7 +850,7 @@ static uint32_t size_of(enum plan_type type)
     return sizes[type];
 }
 
-// Descriptors are asked for on 64 bytes, all else on its own size.
+// The alignment of a parameter: 64 bytes for a descriptor, otherwise its own size.
 static uint32_t align_of(enum plan_type type)
 {
     return type == PLAN_TENSORMAP ? 64 : size_of(type);
@@ -877,8 +880,7 @@ int plan_check_entry(const struct launch_plan *plan, const struct plan_launch *l
     return 0;
 }
 
-// Gives each parameter its offset: the one that the device code states, or else one after the
-// other.
+// Gives each parameter an offset: the one that the device code states, or the next free one.
 static int lay_out_parameters(struct record_launch *out, const struct making *m,
                               const struct plan_launch *l, const struct plan_entry *entry)
 {
@@ -964,7 +966,7 @@ static int put_pointer(struct record_launch *out, const struct making *m, uint32
 {
     struct record_address address = {.at = at};
     if (v->place.kind == PLAN_NULL)
-        return 0; // the bytes are zero
+        return 0; // the parameter's bytes are zero already
     if (plan_find_place(&address.buffer, &address.offset, m, &v->place))
         return -1;
     out->addresses[out->address_count++] = address;
@@ -1007,7 +1009,7 @@ static int plan_put_parameters(struct record_launch *out, const struct making *m
 
 // ---- launches ----
 
-// Up to three sides; those that are not there are 1.
+// Reads up to three dimensions; missing ones are 1.
 static int take_three(uint32_t out[PLAN_THREE], const struct making *m,
                       const struct plan_formula *from, const int64_t most[PLAN_THREE],
                       const char *what)

@@ -1,42 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A plan: a text beside a cubin from which a record is made. It is for kernels that no program
-// launches; what a program launches is captured. A plan says what a host program would do: which
-// entry point is launched, on how many blocks, with which parameters, as formulas of the problem.
-// kernels/PLANS.md shows how to write one. The syntax is git's (model/config.h); formulas are
-// described below.
+// launches; a kernel that a program launches is captured. A plan says what a host program would do:
+// which entry point is launched, on how many blocks, with which parameters, as formulas of the
+// problem. kernels/PLANS.md shows how to write one. The syntax is git's (model/config.h); formulas
+// are described below.
 //
 //     [kernel]             name = NAME   summary = TEXT   in = TYPE   out = TYPE   acc = TYPE
-//                          layout = tn
-// nn
-// nt
-// tt   batched = BOOL
+//                          layout = tn|nn|nt|tt   batched = BOOL
 //                          supports = FORMULA   tile = MxNxK   and traits: stages = N, ...
 //     [tensormap "NAME"]   place = PLACE   type = TYPE   dims = LIST   strides = LIST (bytes, from
-//                          the second dimension on)   box = LIST   swizzle = none
-// 32
-// 64
-// 128
-//                          promote = none
-// 64
-// 128
-// 256
+//                          the second dimension on)   box = LIST   swizzle = none|32|64|128
+//                          promote = none|64|128|256
 //     [launch "NAME"]      cubin = FILE   entry = NAME   grid, block, cluster = LIST of up to 3
 //                          shared = FORMULA (dynamic, bytes)
 //                          parameter = VALUE (one per parameter, in order)
-//     VALUE                pointer PLACE
-//  int8
-// int16
-// int32
-// int64 FORMULA
-//  float NUMBER
-//
-//                          double NUMBER
-//  tensormap NAME
-//     PLACE                null
-//  a
-// b
-// c [+ FORMULA]
+//     VALUE                pointer PLACE | int8|int16|int32|int64 FORMULA | float NUMBER |
+//                          double NUMBER | tensormap NAME
+//     PLACE                null | a|b|c [+ FORMULA]
 //
 // Formulas may name m, n, k, batch and sms (multiprocessors of the device). A tensormap stands
 // above the launches that take it. Launches are queued in the order of the text. A plan cannot
@@ -122,7 +103,7 @@ int plan_parse(struct launch_plan *out, const char *text, size_t size, const cha
                struct error *err);
 void plan_free(struct launch_plan *plan);
 
-// Where the parameters of a launch's entry point lie, as its cubin says. No rule gives that: the
+// The offsets of an entry point's parameters, which its cubin states. They follow from no rule: the
 // first parameter of a kernel with TMA descriptors may begin at byte 48.
 struct plan_entry {
     const struct record_parameter *parameters;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model `deepgemm`: its arithmetic, and what the table of models knows.
+// The model `deepgemm`: DeepGEMM's cycle score, turned into a prediction.
 #include "model/predict/parts/select.h"
 
 #include "model/predict.h"
@@ -23,7 +23,8 @@ static const char *refuse(const struct problem *p, const struct deepgemm_layout 
     if (dtype_bytes(p->in) < 1 || dtype_bytes(p->out) < 1)
         return "elements below one byte are not scored";
     double blocks = (double)ceil_div(p->m, l->block_m) * (double)ceil_div(p->n, l->block_n);
-    // What one block moves at most: operands twice and the output thrice, 8 bytes an element.
+    // The largest number of bytes that one block can move: operands twice and the output three
+    // times, at 8 bytes an element.
     double block_bytes = (double)p->k * (256 + 256) * 8 * 2 + 3.0 * 256 * 256 * 8;
     if (blocks * p->batch * block_bytes > 9e18)
         return "more bytes than can be counted";
@@ -54,7 +55,7 @@ const char *deepgemm_score(struct deepgemm_score *out, const struct problem *p,
     s.wave_efficiency = (float)s.blocks / (float)(s.waves * sms);
     int64_t longer = s.l1_cycles > s.l2_cycles ? s.l1_cycles : s.l2_cycles;
     s.cycles = (int64_t)((float)longer / s.wave_efficiency);
-    // A single wave gains nothing from multicast that it does not lose in scheduling.
+    // With a single wave, multicast gains no more than it loses in scheduling.
     if (s.waves <= 1 && l->cluster_m * l->cluster_n > 1)
         return "multicast is not used when everything fits in one wave";
     *out = s;
@@ -99,7 +100,8 @@ static struct prediction predict(const struct predict_input *in)
     out.feasible = true;
     out.time_ns = (double)(s.cycles > 0 ? s.cycles : 1) * ns; // whole clocks, rounded down
     out.clock_exponent = -1;
-    // Shared memory feeds the tensor cores: when it is what binds, that is the compute side.
+    // Shared memory feeds the tensor cores, so if it is the limit, the kernel counts as
+    // bound by compute.
     out.bound = s.l2_cycles > s.l1_cycles ? BOUND_MEMORY : BOUND_COMPUTE;
     out.parts[out.part_count++] = (struct prediction_part){"l2", (double)s.l2_cycles * ns};
     out.parts[out.part_count++] =

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model `hopper`, from its fitted numbers to what the table of models knows. parts/simt.c says
-// what a block of threads that multiply themselves takes.
+// The model `hopper`: it turns a problem and a kernel's traits into a time, by the
+// formulas and the fitted numbers of hopper.h. parts/simt.c has the blocks whose threads
+// load and multiply themselves.
 #include "model/predict/hopper.h"
 
 #include "model/predict.h"
@@ -18,7 +19,7 @@ static const char *hopper_each_group(struct hopper_breakdown *out,
 static bool hopper_may_halve(const struct traits *traits, const struct problem *problem);
 static const char *hopper_halves(struct hopper_breakdown *out, const struct predict_input *input);
 
-// x to the power of an exponent that is a power of two, and back.
+// raised() is x to the power of an exponent that is a power of two; root() is its inverse.
 static inline double raised(double x, int exponent)
 {
     for (; exponent > 1; exponent /= 2)
@@ -48,7 +49,7 @@ static inline double hopper_soft_share(double a, double soft_max, int exponent)
 
 // ---- CUTLASS's tiles ----
 //
-// The blocks that fit on a device when clusters stay in a GPC, as CUTLASS plans them.
+// The blocks that fit on a device if each cluster stays in one GPC, as CUTLASS plans them.
 
 int32_t cutlass_resident_blocks(int32_t gpc_sms, int32_t cluster_size, int32_t sm_count)
 {
@@ -61,7 +62,7 @@ int32_t cutlass_resident_blocks(int32_t gpc_sms, int32_t cluster_size, int32_t s
 
 // ---- the clock ----
 //
-// The SM clock that a kernel will run at, where nobody observed it.
+// The SM clock that a kernel is expected to run at, used where nobody observed the clock.
 
 static double cap_clock(const struct gpu *gpu, enum dtype in)
 {
@@ -94,14 +95,14 @@ static double hopper_clock_hz(const struct gpu *gpu, enum dtype in, double math_
     return start <= cap ? start : cap + (start - cap) * exp(-math_ns / cap_ns);
 }
 
-// ---- what the whole chip moves ----
+// ---- data that the whole chip moves ----
 //
-// What the whole chip moves for a kernel, from L2 and from DRAM. Everything here grows with m, n
-// and k; prose in hopper.h.
+// The bytes that all blocks of a kernel move from L2 and from DRAM, and their times. All of them
+// grow with m, n and k; hopper.h explains them.
 
 enum { SOFT = 8, SOFT_L2 = 16, SOFT_STREAM = 8, SOFT_DRAM = 8 }; // exponents of the soft maxima
 
-enum { HILBERT_SIDE = 16, BAND_DEFAULT = 8 }; // as CUTLASS bands tiles at the widest
+enum { HILBERT_SIDE = 16, BAND_DEFAULT = 8 }; // CUTLASS's bands of tiles are at most so wide
 enum { STORE_BYTES = 16 };
 
 // Bytes of both operands.
@@ -111,7 +112,7 @@ static double operand_bytes(const struct hopper_terms *t)
     return (t->rows + t->columns) * (double)p->k * t->bytes_read;
 }
 
-// Whole slabs: rounding of what is divided makes no further one.
+// Rounds up to whole slabs. A rounding error of a division does not add a slab.
 static double up(double slabs)
 {
     return ceil(slabs - 1e-6);
@@ -122,8 +123,8 @@ static double kept_part(const struct hopper_terms *t, double bytes)
     return bytes > 0 ? least(1, t->fit->l2_kept * t->gpu->l2_bytes.value / bytes) : 1;
 }
 
-// The raster walks bands of tile rows (or columns). An operand's rows along the bands are read
-// anew for every turn that a band takes, the other's once per band.
+// The raster walks bands of tile rows (or columns). The operand whose rows lie along a band is read
+// again for every turn that the band takes, and the other operand once per band.
 static double reread_bytes(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
@@ -140,10 +141,10 @@ static double reread_bytes(const struct hopper_breakdown *b, const struct hopper
     double tiles = along * across * t->products;
     double at_once = least(tiles, (double)b->resident / t->split);
     double bands = ceil(along / band), columns_once = by_columns ? t->cluster_m : t->cluster_n;
-    // A band that is higher than what runs at once is walked one column of clusters after another.
+    // A band with more tiles than run at once is walked one column of clusters after another.
     double again = least(across / columns_once, most(1, across * band / at_once));
-    // What is read again is found, as far as L2 keeps it until then: a band's rows until the next
-    // turn, the whole other side until the next band.
+    // Bytes that are read again are found in L2 as far as it kept them: the rows of a band until
+    // the band's next turn, the whole other operand until the next band.
     const double side = by_columns ? t->columns : t->rows,
                  other = by_columns ? t->rows : t->columns;
     const double row_bytes = (double)p->k * t->bytes_read;
@@ -152,7 +153,7 @@ static double reread_bytes(const struct hopper_breakdown *b, const struct hopper
     return (side * again + other * bands) * row_bytes;
 }
 
-// Whether rows of so many elements are made of whole 16 bytes, as bulk copies move them.
+// Whether a row of so many elements is a whole number of 16-byte units, the units of bulk copies.
 static bool in_whole_stores(double elements, double element_bytes)
 {
     const double stores = elements * element_bytes / STORE_BYTES;
@@ -172,8 +173,8 @@ static enum regime regime_of(const struct predict_input *in)
     return in->warm ? REGIME_WARM : in->problem->regime;
 }
 
-// What a launch finds in L2, of what was touched just before it: all of it as long as that fits,
-// and none when L2 was filled once more since. 0 to 1.
+// The share, 0 to 1, of the data touched just before a launch that the launch finds in L2. L2 keeps
+// all of it if it fits, and nothing if L2 was filled once more since then.
 static double hopper_found(const struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
@@ -187,7 +188,7 @@ static double hopper_found(const struct hopper_terms *t)
     return holds > 0 ? most(0, least(1, 2 - touched / holds)) : 0;
 }
 
-// The part of the operands' bytes that is found in L2.
+// The share of the operands' bytes that a launch finds in L2.
 static double found_operands(const struct hopper_terms *t)
 {
     double a = t->rows / (t->rows + t->columns);
@@ -202,22 +203,22 @@ static double dram_bytes(const struct hopper_breakdown *b, const struct hopper_t
     double all = t->rows * (double)p->n * t->bytes_out;
     double moved =
         read * (1 - found_operands(t)) + (all - hopper_last_stores(b, t)) * (1 - hopper_found(t));
-    if (regime_of(t->in) == REGIME_DIRTY) // what comes in drives out what must be written first
+    if (regime_of(t->in) == REGIME_DIRTY) // incoming data push out lines that must be written first
         moved += least(t->fit->l2_dirty * l2, once + all);
     return moved;
 }
 
-// Shares of less than three slabs cost more than they save, sharing out more than three quarters of
-// a wave does too, and nothing is cut unevenly that would gain less than a sixteenth: the rule of
-// this project's stream-K (kernels/gemm/cuda/configurations/cost.h).
+// The rule of this project's stream-K (kernels/gemm/cuda/configurations/cost.h). A share of less
+// than three slabs costs more than it saves, and so does sharing out more than three quarters of a
+// wave. Nothing is cut into uneven shares for a gain of less than a sixteenth.
 static const double least_slabs = 3, most_rest = 0.75, least_gain = 1.0 / 16;
 
-// How stream-K shares tiles' slabs out, in clusters and their tiles: the first `streamed` among the
-// first `sharers`, the others whole.
+// How stream-K shares out the slabs of tiles, counted in clusters and their tiles. The first
+// `streamed` tiles are shared among the first `sharers` clusters; the other tiles stay whole.
 struct shares {
     double tiles, at_once;    // all tiles; clusters that run at once
-    double streamed, sharers; // 0: all are whole
-    bool uneven;              // tiles have not as many sharers each, where K is long enough
+    double streamed, sharers; // 0: every tile stays whole
+    bool uneven;              // tiles have different numbers of sharers, if K is long enough
 };
 
 static struct shares shares_of(const struct hopper_terms *t)
@@ -238,15 +239,15 @@ static struct shares shares_of(const struct hopper_terms *t)
     return s;
 }
 
-// Whether blocks of stream-K share tiles' slabs.
+// Whether stream-K has several blocks work on one tile.
 static bool shares_out(const struct hopper_terms *t)
 {
     const struct shares s = shares_of(t);
     return s.sharers > s.streamed || s.streamed > s.at_once;
 }
 
-// Rows of all matrices A, the last tile's as many as another's: so no turn is shorter for a row
-// more.
+// The rows of all matrices A, where a last tile counts as many rows as any other tile: a turn with
+// more rows is never predicted to be shorter.
 static double whole_rows(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
@@ -255,7 +256,7 @@ static double whole_rows(const struct hopper_breakdown *b, const struct hopper_t
     return t->products * (double)ceil_div(p->m, b->tile_m) * least(b->tile_m, (double)p->m);
 }
 
-// Rows that blocks load along one side of the tile grid, all together.
+// The bytes that all blocks together ask for, for both operands.
 static double asked_bytes(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
@@ -280,7 +281,8 @@ static double asked_bytes(const struct hopper_breakdown *b, const struct hopper_
     return (rows + columns) * t->k * t->split * t->bytes_read;
 }
 
-// What a chunk of an operand row costs where it costs `part` of what it costs L2.
+// The cost of a chunk of an operand's row at a place that pays only `part` of the surplus
+// that L2 pays.
 static double line_cost_at(const struct hopper_terms *t, double part)
 {
     return 1 + (t->line - 1) * part;
@@ -291,7 +293,7 @@ static bool begins_early(const struct hopper_terms *t)
     return t->in->early && t->in->problem->regime == REGIME_STREAM;
 }
 
-// Blocks of one turn.
+// The number of blocks that run in one turn.
 static double at_work(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     if (t->in->traits->split_k != SPLIT_STREAM)
@@ -300,9 +302,8 @@ static double at_work(const struct hopper_breakdown *b, const struct hopper_term
     return t->cluster * (s.tiles > s.at_once ? s.at_once : s.sharers);
 }
 
-// Whether blocks of one turn are more than half of the SMs: then those of the next launch of a
-// stream have no SMs of their own to begin on, and those that come late find the places that there
-// are.
+// Whether the blocks of one turn take more than half of the SMs. If so, the next launch of a stream
+// has no free SMs to begin on, and its late blocks take whatever places there are.
 static bool fills_half(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const double blocks = at_work(b, t);
@@ -310,9 +311,9 @@ static bool fills_half(const struct hopper_breakdown *b, const struct hopper_ter
     return begins_early(t) && apart && blocks <= (double)b->resident && 2 * blocks > (double)t->sms;
 }
 
-// How many times as many blocks as the mean cluster of SMs (GPC) the fullest has. A launch by
-// itself is spread evenly; one of a stream takes what places there are. Blocks that share an SM
-// find more of them.
+// The number of blocks in the fullest cluster of SMs (GPC), relative to the mean GPC. A launch by
+// itself is spread evenly; a launch of a stream takes the places that are free, and finds more of
+// them where blocks share an SM.
 static double fullest_gpc(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     if (!fills_half(b, t) || t->cluster_m * t->cluster_n > 1)
@@ -320,8 +321,8 @@ static double fullest_gpc(const struct hopper_breakdown *b, const struct hopper_
     return least(b->blocks_per_sm > 1 ? 1.25 : 2, (double)b->resident / at_work(b, t));
 }
 
-// What the whole chip moves: fills dram_bytes, l2_bytes and their limits_ns. dram_bytes is without
-// the stores of the tiles that are last (hopper_last_stores()).
+// Fills dram_bytes, l2_bytes and their limits_ns. dram_bytes leaves out the stores of the
+// last tiles (hopper_last_stores()).
 static void hopper_chip(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct gpu *gpu = t->gpu;
@@ -352,23 +353,23 @@ static void hopper_chip(struct hopper_breakdown *b, const struct hopper_terms *t
 
 // ---- blocks on Hopper ----
 //
-// What one block of a tensor-core kernel takes, and the busiest SM with all of its blocks. Prose
-// in hopper.h.
+// The time of one block of a tensor-core kernel, and of the busiest SM with all of its blocks.
+// hopper.h explains the formulas.
 
 enum { ROWS = 64, STEP_BYTES = 32 };
 
 enum { BLACKWELL_SOFT_L2 = 8, BLACKWELL_SOFT_DRAM = 4 };
 
-// One block's slab of K, in clocks unless the name says otherwise.
+// The times of one block's slab of K, in clocks unless the name says otherwise.
 struct slab {
-    double math;  // at the peak rate
-    double issue; // beside other warpgroups' instructions
-    double alone; // without
+    double math;  // multiplications at the peak rate
+    double issue; // multiplications, while other warpgroups multiply too
+    double alone; // multiplications of a warpgroup that is alone
     double port, latency_ns;
     double stages; // slabs in flight
 };
 
-// Rows that the instruction's 64 lie along, and its width, both of the tile.
+// Computes the side of the tile along which the instruction's 64 rows lie, and its width.
 static void orient(double *rows, double *width, const struct hopper_breakdown *b,
                    const struct hopper_terms *t)
 {
@@ -393,8 +394,8 @@ static double promote_clk(const struct hopper_breakdown *b, const struct hopper_
     return (double)b->tile_k / t->in->traits->promote_k * each;
 }
 
-// A warpgroup decodes its rows while the instructions of the words before are at work, and waits
-// for them in turn.
+// A warpgroup decodes its rows while instructions on earlier words still run, and then waits for
+// these instructions in turn.
 static double decode_clk(double math, const struct hopper_breakdown *b,
                          const struct hopper_terms *t)
 {
@@ -416,7 +417,8 @@ static struct slab slab_of(const struct hopper_breakdown *b, const struct hopper
         s.issue = decode_clk(s.math, b, t);
     s.issue += promote_clk(b, t);
     if (t->together == 1) {
-        double products = t->swapped ? t->weights : 1; // side by side, so neither waits alone
+        // the two products run side by side, so neither waits alone
+        double products = t->swapped ? t->weights : 1;
         double instructions = rows / ROWS / products * b->tile_k * t->bytes_in / STEP_BYTES;
         s.alone = most(s.math, instructions * t->fit->alone_clk);
     }
@@ -430,7 +432,7 @@ static struct slab slab_of(const struct hopper_breakdown *b, const struct hopper
     return s;
 }
 
-// A time, and what of it goes with the observed clock.
+// A time, and the part of it that follows the observed clock.
 struct clocked {
     double ns, by_clock_ns;
 };
@@ -456,8 +458,8 @@ static inline struct clocked plus(struct clocked a, struct clocked b)
     return (struct clocked){a.ns + b.ns, a.by_clock_ns + b.by_clock_ns};
 }
 
-// An SM that multiplies has a lower clock than one that does not, and where few blocks run the
-// observed clock may be such a one's.
+// An SM that multiplies has a lower clock than one that does not. Where few blocks run, the
+// observed clock may be that of an SM that does not multiply.
 static struct clocked multiplied(double clk, const struct hopper_terms *t)
 {
     const double high = t->gpu->clock_max_hz.value * t->fit->multiply_clock;
@@ -466,8 +468,8 @@ static struct clocked multiplied(double clk, const struct hopper_terms *t)
     return (struct clocked){clk / t->clock * 1e9, clk / t->clock * 1e9};
 }
 
-// `blocks` on one SM at a time. Each one's first `ahead` slabs are asked for together, and are not
-// waited for one after the other.
+// The time of `blocks` that share one SM. The first `ahead` slabs of each block are asked for
+// together, so they are not waited for one by one.
 static struct clocked together(const struct slab *s, const struct hopper_terms *t, double blocks,
                                double ahead)
 {
@@ -480,7 +482,7 @@ static struct clocked together(const struct slab *s, const struct hopper_terms *
                        plus(times(late, t->slabs - ahead), times(slab, ahead)), SOFT);
 }
 
-// What of a tile's end and the next one's start does not overlap, for one turn.
+// The clocks of one turn in which a tile's end and the next tile's start do not overlap.
 static double turn_end_clk(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct hopper_constants *c = t->fit;
@@ -498,14 +500,16 @@ static double turn_end_clk(const struct hopper_breakdown *b, const struct hopper
         clk *= c->tile_silu;
     if (t->split > 1)
         clk += c->reduce_area_clk * sums * (t->split - 1) / t->split *
-               least(1, (double)b->blocks / (double)t->sms); // the network of SMs is shared
-    if (b->blocks_per_sm > 1)                                // another block multiplies meanwhile
+               // all SMs share the network between them
+               least(1, (double)b->blocks / (double)t->sms);
+    if (b->blocks_per_sm > 1) // another block multiplies meanwhile
         clk *= c->shared_sm;
     return clk;
 }
 
-// Stores element by element, where there is no bulk store: what the busiest SM takes for them, and
-// all SMs together, for each writes sectors of L2 in part. Clocks.
+// Stores of C element by element, where bulk stores are impossible: returns the clocks of the
+// busiest SM. *chip_clk gets the clocks of all SMs together, because each store writes only a part
+// of an L2 sector.
 static double scattered_clk(double *chip_clk, const struct hopper_breakdown *b,
                             const struct hopper_terms *t, double blocks)
 {
@@ -521,7 +525,7 @@ static double scattered_clk(double *chip_clk, const struct hopper_breakdown *b,
     return each / 1024 / t->split * blocks;
 }
 
-// What L2 takes for the sums that `blocks` leave there for others, which read them.
+// L2's time for the partial sums that `blocks` leave there and other blocks read.
 static double left_sums_ns(double blocks, const struct hopper_breakdown *b,
                            const struct hopper_terms *t)
 {
@@ -533,7 +537,8 @@ static double left_sums_ns(double blocks, const struct hopper_breakdown *b,
                     : bytes / gpu->dram_bytes_s.value * 1e9;
 }
 
-// Stream-K: the turns and the time of the busiest block, with the handing on of sums.
+// Stream-K: the number of turns and the time of the busiest block, with the time for
+// handing sums on.
 static struct clocked share_out(double *turns, struct clocked tile,
                                 const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
@@ -556,15 +561,16 @@ static struct clocked share_out(double *turns, struct clocked tile,
     return plus(main, (struct clocked){hand_ns + left_sums_ns(leaving, b, t), hand_ns});
 }
 
-// The parts that K of each tile is spread into: as many as find an SM, of two slabs at least, and
-// of more than 16, no more than 32, six (the rule of this project's spread kernels,
-// kernels/gemm/cuda/configurations/cost.h, its rounding of K left out).
+// The number of parts into which each tile's K is spread: one for each SM that the tile gets, but
+// parts of at least two slabs; more than 16 parts have at least six slabs each, and there are at
+// most 32. This is the rule of this project's spread kernels
+// (kernels/gemm/cuda/configurations/cost.h), without its rounding of K.
 static double spread_parts(double sms_each, double slabs)
 {
     return least(sms_each, most(least(slabs / 6, 32), most(1, least(slabs / 2, 16))));
 }
 
-// K spread over all SMs: a part's slabs, and all parts.
+// Spreads K over all SMs: sets the slabs and the K of one part, and the number of all parts.
 static void hopper_spread(struct hopper_breakdown *b, struct hopper_terms *t)
 {
     const double tiles = t->tiles_m * (double)t->grid_n;
@@ -574,8 +580,8 @@ static void hopper_spread(struct hopper_breakdown *b, struct hopper_terms *t)
     t->k = t->slabs * b->tile_k;
 }
 
-// The busiest SM, turn by turn: all SMs ask L2 for their operands in each but the last, in which
-// some may have none left.
+// The time of the busiest SM, turn by turn. In each turn all SMs ask L2 for operands; in the last
+// turn some may have no block left.
 static struct clocked take_turns(const struct hopper_breakdown *b, const struct slab *s,
                                  const struct hopper_terms *t, double each)
 {
@@ -592,8 +598,8 @@ static struct clocked take_turns(const struct hopper_breakdown *b, const struct 
                 times(soft_max_of(other, of_other, SOFT_L2), b->turns - 1));
 }
 
-// Tensor cores: fills turns, limits_ns, main_ns (what the busiest SM takes beside L2), overhead_ns
-// and the clocked_ns of both.
+// The blocks of a tensor-core kernel: fills turns, limits_ns, main_ns (the busiest SM's time and
+// L2's), overhead_ns and the clocked_ns of both.
 static void hopper_blocks(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     struct slab s = slab_of(b, t);
@@ -631,21 +637,23 @@ static void hopper_blocks(struct hopper_breakdown *b, const struct hopper_terms 
 
 // ---- blocks on Blackwell ----
 //
-// What a block takes on Blackwell: tcgen05, whose sums lie in tensor memory, fed by bulk copies,
-// two blocks of a cluster as one (each holds its own rows of A and half of the pair's columns of
-// B). Per slab of K, the soft maximum of
-//     math     2 tm tn tk / flops_clk, times 1.03 for 2-byte and 1.40 for FP4 operands, whose slabs
-//              take 304 clocks at least (their scales go through tensor memory)
-//     port     what comes into the SM, at 102 bytes a clock
+// The time of a block on Blackwell. It multiplies by tcgen05, whose sums are in tensor memory, and
+// is fed by bulk copies. Two blocks of a cluster work as one: each holds its own rows of A and half
+// of the pair's columns of B. A slab of K takes the soft maximum of
+//     math     2 tm tn tk / flops_clk, times 1.03 for 2-byte and 1.40 for FP4 operands; a slab of
+//              FP4 takes at least 304 clocks (its scales go through tensor memory)
+//     port     the bytes that come into the SM, at 102 a clock
 //     latency  0.67 us over the slabs in flight
-// A turn is the softer maximum of its slabs with 636 clocks and of the tile before it leaving
-// tensor memory: 361 clocks and 38.6 bytes a clock. The last tile's way out stands at the end.
-// Fitted to 800 times of seed 0's authors on a B200, its clock locked at 1.3 GHz: half of their
-// shapes, FP16, FP8 and FP4 with scales, CTA tiles of 64 and 128 rows, clusters of 2 and 4 blocks.
-// With each fifth of the 20 shapes left out of the fit in turn: MAPE 8.9 %, tau 0.75 within a
-// shape, picks at 0.975; with halves left out 8.3 %, 0.75, 0.975. K = 128,000 is in the tail. The
-// 132 SMs that clusters of four fill were chosen among 148, 144, 140, 136 and 132 by the same
-// figures.
+// A turn takes the softer maximum of two times: its slabs with 636 clocks, and 361 clocks with 38.6
+// bytes a clock, in which the tile before it leaves tensor memory. The time in which the last tile
+// leaves is added at the end.
+//
+// The numbers are fitted to 800 times that seed 0's authors took on a B200 with its clock locked at
+// 1.3 GHz: half of their shapes, FP16, FP8 and FP4 with scales, CTA tiles of 64 and 128 rows,
+// clusters of 2 and 4 blocks. If each fifth of the 20 shapes in turn is left out of the fit, the
+// MAPE is 8.9 %, tau within a shape 0.75, and picks reach 0.975; with halves left out 8.3 %, 0.75,
+// 0.975. The largest errors are at K = 128,000. Clusters of four fill 132 SMs: chosen among 148,
+// 144, 140, 136 and 132 by the same figures.
 
 static const double narrow_factor = 1, half_factor = 1.034, fp4_factor = 1.396;
 
@@ -653,7 +661,8 @@ static const double fp4_least_clk = 304, port_bytes_clk = 101.7, latency_s = 0.6
 
 static const double turn_clk = 636, drain_clk = 361, drain_bytes_clk = 38.6;
 
-static const double buffer_bytes = 200000, buffers_most = 8; // slabs in flight, where not stated
+// slabs in flight, where the kernel does not state them
+static const double buffer_bytes = 200000, buffers_most = 8;
 
 enum { SOFT_SLAB = 8, SOFT_TURN = 4 };
 
@@ -665,7 +674,7 @@ static double math_clk(const struct hopper_breakdown *b, const struct hopper_ter
     return clk * (t->bytes_in > 1 ? half_factor : narrow_factor);
 }
 
-// Of one slab: a pair of blocks shares B.
+// The bytes of one slab. A pair of blocks shares B.
 static double slab_bytes(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     double pair = t->cluster_m > 1 ? 2 : 1;
@@ -677,7 +686,7 @@ static double blackwell_store_clk(const struct hopper_breakdown *b, const struct
     return drain_clk + (double)b->tile_m * b->tile_n * t->bytes_out / drain_bytes_clk;
 }
 
-// The same on Blackwell.
+// Does for Blackwell what hopper_blocks() does for Hopper.
 static void blackwell_blocks(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     double bytes = slab_bytes(b, t), math = math_clk(b, t), port = bytes / port_bytes_clk;
@@ -707,14 +716,14 @@ static void blackwell_blocks(struct hopper_breakdown *b, const struct hopper_ter
 
 // ---- one kernel ----
 //
-// The model `hopper` from problem and traits to time: what fits, the main loop's parts together,
-// and both ends. What a block takes is above or in parts/simt.c, what the chip moves and the clock
-// above too.
+// Puts the parts together: checks that the kernel fits, combines the limits of the main loop, and
+// adds the launch, the first loads and the last stores.
 
-static const double simt_store_clk = 1900; // of kernels without bulk copies
+static const double simt_store_clk = 1900; // in kernels without bulk copies
 
-// What a launch of each regime takes beside one between two events. In a stream, which is a graph,
-// it begins while the one before ends; so it does where cold launches are timed together.
+// How much longer a launch of each regime takes than a launch between two events. In a
+// stream, which is a graph, a launch begins while the one before it ends. So do cold launches
+// that are timed together.
 static const double further_launch_ns[REGIMES] = {[REGIME_STREAM] = -2730,
                                                   [REGIME_ISOLATED] = 800,
                                                   [REGIME_DIRTY] = 900,
@@ -722,8 +731,9 @@ static const double further_launch_ns[REGIMES] = {[REGIME_STREAM] = -2730,
                                                   [REGIME_ACTIVATIONS] = 900};
 static const double together_launch_ns = -1350;
 
-// A launch that may begin early waits for the one before it, where that ended long ago, too. Of 49
-// times isolated by bench and of sweeps on an H200, beside cuBLASLt's, which do not wait.
+// A launch that may begin early has to wait for the launch before it, even if that ended long ago.
+// The number comes from 49 times taken isolated by bench and from sweeps on an H200; cuBLASLt's
+// kernels do not wait.
 static const double early_wait_ns = 500;
 
 static double launch_ns(const struct predict_input *in)
@@ -737,10 +747,11 @@ static double launch_ns(const struct predict_input *in)
            (in->early && regime == REGIME_ISOLATED ? early_wait_ns : 0);
 }
 
-// A launch that begins under the one before sets up its barriers and descriptors there, meets its
-// cluster, and waits: what that hides of the first loads in a stream, half of it less where two
-// warpgroups take turns, less the more SMs the one before holds, and once more where its blocks
-// find no SMs of their own. Of half of the sizes on two H200s (baselines/recorded/h200/accuracy).
+// A launch that begins while the one before it still runs sets up its barriers and
+// descriptors, meets its cluster, and waits. These are the parts of its start that a stream
+// hides. They are smaller where two warpgroups take turns, the more SMs the launch before
+// holds, and where its own blocks find no free SMs. The numbers come from half of the sizes on
+// two H200s (baselines/recorded/h200/accuracy).
 static const double early_start_ns = 1150, early_cluster_ns = 570, early_split_ns = 300,
                     early_pingpong_ns = -600, early_wave_ns = -300, early_late_ns = -250;
 
@@ -757,7 +768,8 @@ static double hidden_ns(const struct hopper_breakdown *b, const struct hopper_te
            (fills_half(b, t) && 2 * part > 1 && t->split <= 1 ? early_late_ns : 0);
 }
 
-static const double shared_reserve = 1024; // of each block, taken by the system
+static const double shared_reserve = 1024; // bytes of shared memory that the system takes
+                                           // for each block
 
 enum { CLUSTER_MOST = 16, REGISTERS_MOST = 255, REGISTERS_KEPT = 24 };
 
@@ -768,7 +780,8 @@ static int32_t or_default(int32_t value, int32_t otherwise)
     return value > 0 ? value : otherwise;
 }
 
-// Where threads load for themselves, all of them multiply; else one warpgroup loads.
+// The number of warpgroups that multiply. All of them do if threads load for themselves; otherwise
+// one warpgroup only loads.
 static int32_t math_warpgroups(const struct traits *t, int32_t tile_m, bool simt)
 {
     if (t->threads >= 256)
@@ -823,7 +836,7 @@ static const char *refuse_resources(const struct hopper_breakdown *b, const stru
     if (gpu->registers.value > 0 &&
         (double)traits->registers * traits->threads * b->blocks_per_sm > gpu->registers.value)
         return "the registers of the resident blocks do not fit in an SM";
-    // FP32 accumulators of a warpgroup's share, beside addresses and loop state.
+    // The FP32 accumulators of one warpgroup's share must fit beside addresses and loop state.
     double accumulators = (double)b->tile_m * b->tile_n * t->weights / (128.0 * t->warpgroups);
     if (!t->tensor || t->blackwell || traits->registers > 0)
         return NULL;
@@ -852,7 +865,7 @@ static void choose_occupancy(struct hopper_breakdown *b, const struct hopper_ter
     if (blocks <= 0 && t->simt) {
         blocks = simt_blocks_per_sm(b, t);
     } else if (blocks <= 0) {
-        blocks = 1; // what a kernel of this family has; only known sizes say more
+        blocks = 1; // as the kernels of this family do, unless the sizes are known
         bool known = traits->smem_bytes > 0 && traits->registers > 0 && traits->threads > 0;
         if (known && t->gpu->smem_sm_bytes.value > 0 && t->gpu->registers.value > 0)
             blocks =
@@ -862,7 +875,8 @@ static void choose_occupancy(struct hopper_breakdown *b, const struct hopper_ter
     b->blocks_per_sm = (int32_t)most(1, least(blocks, 32));
 }
 
-// Promoted sums of an instruction as wide as the tile's M need registers beside the accumulators.
+// Whether the registers hold the partial sums of a promotion beside the accumulators. There are as
+// many as an instruction as wide as the tile's M has.
 static bool partial_sums_fit(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     double accumulators = (double)b->tile_m * b->tile_n / (128.0 * t->warpgroups);
@@ -870,22 +884,24 @@ static bool partial_sums_fit(const struct hopper_breakdown *b, const struct hopp
     return accumulators + partial + REGISTERS_KEPT <= REGISTERS_MOST;
 }
 
-// Along which side of the tile the instruction's 64 rows lie: along M, unless only N has them. Of
-// groups along N (grouped.cuh), unless what is promoted would not fit so.
+// Whether operands are swapped, so that the instruction's 64 rows lie along N: only if M is no
+// multiple of 64 while N is. Grouped kernels (grouped.cuh) always swap, unless the partial sums of
+// a promotion would not fit then.
 static bool operands_swapped(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     if (b->tile_n % ROWS != 0)
         return false;
     if (t->in->problem->groups.kind)
         return partial_sums_fit(b, t);
-    if (b->tile_m == ROWS && b->tile_n == ROWS) // of these, swapped ones walk along N
+    if (b->tile_m == ROWS && b->tile_n == ROWS) // 64 x 64 tiles are swapped if the raster
+                                                // walks along N
         return t->in->traits->raster == RASTER_N;
     return b->tile_m % ROWS != 0 ||
            (t->warpgroups == 1 && b->tile_m > ROWS && b->tile_m > b->tile_n);
 }
 
-// What a chunk of an operand row costs L2, by the largest power of two that rows and slabs are
-// multiples of: whole lines lie in one each.
+// The cost for L2 of a chunk of an operand's row. It depends on the largest power of two of which
+// rows and slabs are multiples: whole cache lines hold one chunk each.
 static double line_cost(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     int64_t pitch = (int64_t)((double)t->in->problem->k * t->bytes_in);
@@ -896,7 +912,7 @@ static double line_cost(const struct hopper_breakdown *b, const struct hopper_te
                                            : t->fit->line_16;
 }
 
-// SMs that clusters of this size fill at once.
+// The number of SMs that clusters of this size can fill at once.
 static int64_t cluster_sms(const struct hopper_terms *t)
 {
     const struct gpu *gpu = t->gpu;
@@ -957,7 +973,7 @@ static const char *set_up(struct hopper_breakdown *b, struct hopper_terms *t)
     choose_occupancy(b, t);
     t->line = t->tensor ? line_cost(b, t) : 1;
     t->scatters =
-        traits->split_k != SPLIT_SPREAD && // whose cost that is always
+        traits->split_k != SPLIT_SPREAD && // the cost of spread K always includes such stores
         (!in_whole_stores((double)p->n, t->bytes_out) || !in_whole_stores(b->tile_n, t->bytes_out));
     t->grid_m = ceil_div(p->m, (int64_t)b->tile_m * t->cluster_m) * t->cluster_m;
     t->grid_n = ceil_div(p->n, (int64_t)b->tile_n * t->cluster_n) * t->cluster_n;
@@ -978,15 +994,18 @@ static const char *set_up(struct hopper_breakdown *b, struct hopper_terms *t)
     return refuse_resources(b, t);
 }
 
-// How far measured times lie from predictions of this class of kernel and problem: 68 and 95 of 100
-// of |log(predicted / measured)|. Cold launches between two events: over every third row of
-// baselines/recorded/h200/ladder/fit.*, drawn.* and accuracy/aligned.*, all of odd.*, each half of
-// the problems predicted by what the other half gave (tests/measure/fit_hopper.c --folds),
-// libraries over the same. Other regimes have heavier tails: q68 and q95, each problem as heavy as
-// the next, of later.csv and selectors.csv's 6,947 rows in a stream, on two H100s
-// (baselines/recorded/h100), which gave the regimes' launches alone or nothing. On Blackwell: q68
-// and q95 of seed 0's 800 times that gave the constants, a little wider, since others are to lie
-// within.
+// The scatter of |log(measured / predicted)| for each class of kernel and problem: the values that
+// 68 and 95 of 100 stay below.
+//   cold launches between two events: every third row of baselines/recorded/h200/ladder/fit.*,
+//                drawn.* and accuracy/aligned.*, and all rows of odd.*. Each half of the problems
+//                was predicted by a fit to the other half (tests/measure/fit_hopper.c --folds).
+//                Libraries are judged on the same rows.
+//   other regimes have more large errors: 6,947 rows in a stream of later.csv and selectors.csv,
+//                each problem with the same weight, on two H100s (baselines/recorded/h100). These
+//                rows gave the model the launch time of their regime, or nothing.
+//   Blackwell    the 800 times of seed 0 that gave the constants; a little wider,
+//   because times that
+//                were not fitted are to lie within, too.
 struct spread {
     double band, band_95;
 };
@@ -996,15 +1015,15 @@ static const struct spread regime_band[REGIMES] = {
     [REGIME_ISOLATED] = {0.78, 0.97}, [REGIME_DIRTY] = {1.15, 1.2},
     [REGIME_WARM] = {0.83, 0.95},     [REGIME_ACTIVATIONS] = {0.93, 0.93}};
 
-// On the GPU that the constants are from, whose L2 and DRAM are known better: q68 and q95 of half
-// of the sizes of 31,331 times in a stream and as many isolated, and of 1,020 in the others, on
-// two H200s (baselines/recorded/h200/accuracy).
+// The scatter on the GPU that the constants come from, whose L2 and DRAM are known better. It comes
+// from half of the sizes of 31,331 times in a stream and as many isolated, and of 1,020 in the
+// other regimes, on two H200s (baselines/recorded/h200/accuracy).
 static const struct spread fitted_band[REGIMES] = {
     [REGIME_COLD] = {1, 1},          [REGIME_STREAM] = {1, 1},
     [REGIME_ISOLATED] = {0.9, 0.93}, [REGIME_DIRTY] = {1.13, 1.29},
     [REGIME_WARM] = {1.34, 1.37},    [REGIME_ACTIVATIONS] = {1.12, 1.25}};
 
-// Not as the times were taken that the constants are fitted to.
+// Whether the times were taken in another way than those that the constants are fitted to.
 static bool timed_otherwise(const struct predict_input *in)
 {
     return regime_of(in) != REGIME_COLD || in->launches_together > 1;
@@ -1032,10 +1051,12 @@ static struct spread library_band(const struct predict_input *in, bool whole)
     return (struct spread){factor * s.band, factor * s.band_95};
 }
 
-// Of a kernel of ours on a GPU with tensor cores of warpgroups, not as the constants were fitted.
+// The scatter of this project's kernels on a GPU with wgmma, where times were taken in another way
+// than those of the fit.
 static struct spread spread_otherwise(const struct hopper_terms *t, bool alone)
 {
-    enum { STREAMS, SPREADS, SPLITS, ALONE, ONE, TWO, FOUR, KINDS }; // bytes of an operand
+    // ONE, TWO, FOUR: bytes of an operand's element
+    enum { STREAMS, SPREADS, SPLITS, ALONE, ONE, TWO, FOUR, KINDS };
     static const struct spread fitted[KINDS] = {{0.088, 0.200}, {0.120, 0.230}, {0.080, 0.185},
                                                 {0.077, 0.167}, {0.055, 0.140}, {0.030, 0.098},
                                                 {0.028, 0.104}},
@@ -1057,7 +1078,8 @@ static struct spread spread_otherwise(const struct hopper_terms *t, bool alone)
 
 static struct spread spread_of(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
-    // Each first of two: rows that begin where L2 and bulk stores like them.
+    // The first of each two is for rows that begin at addresses that L2 and bulk
+    // stores handle well.
     static const struct spread wide[] = {{0.035, 0.092}, {0.041, 0.110}},
                                narrow[] = {{0.090, 0.170}, {0.078, 0.162}},
                                split[] = {{0.060, 0.136}, {0.057, 0.128}},
@@ -1077,7 +1099,7 @@ static struct spread spread_of(const struct hopper_breakdown *b, const struct ho
     return (streams ? stream : splits ? split : alone ? narrow : wide)[!b->even];
 }
 
-// The whole main loop, from the busiest SM and the chip.
+// Computes the whole main loop, from the times of the busiest SM and of the chip.
 static void add_main(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     hopper_chip(b, t);
@@ -1098,7 +1120,7 @@ static void add_main(struct hopper_breakdown *b, const struct hopper_terms *t)
     b->clocked_ns = main.by_clock_ns + b->overhead_ns;
 }
 
-// Operands that wgmma reads along K only are turned first, by a kernel of their own.
+// wgmma reads some types along K only. A kernel of its own transposes such operands first.
 static double transpose_ns(const struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
@@ -1107,13 +1129,15 @@ static double transpose_ns(const struct hopper_terms *t)
     bool a_along_m = p->layout == LAYOUT_NT || p->layout == LAYOUT_TT;
     bool b_along_n = p->layout == LAYOUT_NN || p->layout == LAYOUT_NT;
     double rows = (a_along_m ? (double)p->m : 0) + (b_along_n ? t->weights * (double)p->n : 0);
-    double bytes = 2 * rows * (double)p->k * t->bytes_in * p->batch; // read and written
+    // each byte is read and written
+    double bytes = 2 * rows * (double)p->k * t->bytes_in * p->batch;
     double rate = t->gpu->dram_bytes_s.value * t->fit->transpose_rate;
     return (t->gpu->launch_s.value + bytes / rate) * 1e9;
 }
 
-// K spread over SMs: all blocks leave their sums, then take their part of the tile's 16 rows by 8
-// columns, turn by turn: each waits for the sums of all parts.
+// The end of K spread over SMs. All blocks leave their sums in memory; then each block adds up
+// its share of the tile, in pieces of 16 rows by 8 columns, and waits for the sums of all parts
+// before each piece.
 static void add_spread(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const double parts = (double)b->blocks / (t->tiles_m * (double)t->grid_n);
@@ -1123,7 +1147,7 @@ static void add_spread(struct hopper_breakdown *b, const struct hopper_terms *t)
     b->clocked_ns += rounds_ns;
 }
 
-// Partial results of a split that meet in memory, not in a cluster.
+// The end of a split K whose partial results meet in memory and not in a cluster.
 static void add_split(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const int32_t split = t->in->traits->split_k;
@@ -1135,7 +1159,7 @@ static void add_split(struct hopper_breakdown *b, const struct hopper_terms *t)
     }
     if (!t->simt || split == 0 || split == 1)
         return;
-    const double meet_s = 1.1e-6; // fitted: of the kernels before this project's clusters
+    const double meet_s = 1.1e-6; // fitted to kernels older than this project's clusters
     double ending = least((double)b->blocks, (double)b->resident);
     double partials = 2 * ending * b->tile_m * b->tile_n * sizeof(float);
     double l2_s = t->gpu->l2_bytes_clk.value * t->clock;
@@ -1149,16 +1173,17 @@ static void add_ends(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct gpu *gpu = t->gpu;
     bool bulk = t->tensor && !t->simt;
-    bool deep = t->simt && b->stages >= 3; // asynchronous copies, as bulk ones are
+    bool deep = t->simt && b->stages >= 3; // they copy asynchronously, as kernels with
+                                           // bulk copies do
     double fill_clk = bulk || deep ? t->fit->fill_clk : t->simt ? gpu->dram_latency_clk.value : 0;
-    // The first loads come from L2.
+    // Where operands are found in L2, the first loads come from there and are quicker.
     double nearer_clk = gpu->dram_latency_clk.value - gpu->l2_latency_clk.value;
     if (nearer_clk > 0)
         fill_clk = most(0, fill_clk - nearer_clk * found_operands(t));
     double store_clk = t->blackwell ? blackwell_store_clk(b, t)
                        : bulk       ? t->fit->store_clk
                                     : simt_store_clk;
-    b->launch_ns = launch_ns(t->in); // not a matter of the SM clock
+    b->launch_ns = launch_ns(t->in); // does not follow the SM clock
     const double met_ns = bulk && t->cluster > 1 ? t->fit->cluster_s * 1e9 : 0;
     b->fill_ns = most(0, fill_clk / t->clock * 1e9 + met_ns - hidden_ns(b, t));
     b->clocked_ns += most(0, b->fill_ns - met_ns) + store_clk / t->clock * 1e9;
@@ -1168,7 +1193,7 @@ static void add_ends(struct hopper_breakdown *b, const struct hopper_terms *t)
         rate = most(rate, 1 / (hopper_found(t) / l2_rate + (1 - hopper_found(t)) / rate));
     }
     b->store_ns = (store_clk / t->clock + hopper_last_stores(b, t) / rate) * 1e9;
-    if (deep) { // half of the shorter of multiplying and storing meets nothing of the other
+    if (deep) { // half of the shorter one overlaps with nothing
         double all = t->rows * (double)t->in->problem->n * t->bytes_out;
         double stores_ns = (all - hopper_last_stores(b, t)) / rate * 1e9;
         double multiply_ns = most(b->limits_ns[HOPPER_MATH], b->limits_ns[HOPPER_ISSUE]);
@@ -1185,7 +1210,8 @@ static void add_ends(struct hopper_breakdown *b, const struct hopper_terms *t)
     }
 }
 
-// Of the busiest SM, at the profile's clock: what the clock goes by.
+// The time that the busiest SM multiplies, at the profile's clock. It decides how far
+// the clock falls.
 static double multiplying_ns(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     double area = (double)b->tile_m * b->tile_n * t->weights;
@@ -1193,9 +1219,9 @@ static double multiplying_ns(const struct hopper_breakdown *b, const struct hopp
     return each * 2 * area * t->k / t->flops_clk / t->clock * 1e9;
 }
 
-// Of a kernel on tensor cores whose busiest SM multiplies whole tiles or parts, what it cannot be
-// faster than at a clock: what the launch, the first loads, the ends of tiles and the last stores
-// take, and `factor` times the longest of what its slabs take.
+// A lower bound of the kernel's time at this clock, for tensor-core kernels whose busiest SM
+// multiplies whole tiles or parts; 0 for other kernels. It adds the launch, the first loads, the
+// ends of tiles and the last stores to `factor` times the longest of the slabs' times.
 static double at_least_ns(const struct hopper_breakdown *b, const struct hopper_terms *t,
                           double factor)
 {
@@ -1223,15 +1249,15 @@ static void slow_main(struct hopper_breakdown *b, double factor)
     b->main_ns *= factor;
 }
 
-// What else is said of a kernel than its traits.
+// What is known of a kernel beside its traits.
 struct hopper_case {
     bool library;    // see hopper_halves()
-    double factor;   // of its main loop
-    double split_ns; // more, where K is split
-    double limit_ns; // what cannot be faster is refused before more is asked of it
+    double factor;   // by which the main loop is slower
+    double split_ns; // added where K is split
+    double limit_ns; // a kernel that must be slower than this is refused early
 };
 
-// What set_up() has of a breakdown, and nothing else yet.
+// A breakdown in which only the members that set_up() computes are set.
 static struct hopper_breakdown as_set_up(const struct hopper_breakdown *b, double clock_hz)
 {
     return (struct hopper_breakdown){.tile_m = b->tile_m,
@@ -1244,14 +1270,14 @@ static struct hopper_breakdown as_set_up(const struct hopper_breakdown *b, doubl
                                      .clock_hz = clock_hz};
 }
 
-// A kernel that says all it has to: its tile and split of K.
+// Predicts a kernel that states its tile and its split of K.
 static const char *hopper_one(struct hopper_breakdown *out, const struct predict_input *in,
                               const struct hopper_case *c)
 {
     const struct gpu *gpu = in->gpu;
     double clock = in->clock_hz > 0 ? in->clock_hz : gpu->clock_hz.value;
-    // A library's candidates are many, and most are refused: only for those that are not is what
-    // set_up() leaves out of *b cleared.
+    // A library has many candidates, and most of them are refused. So the members of *b that
+    // set_up() leaves out are cleared only for the others.
     struct hopper_terms t;
     struct hopper_breakdown b;
     t.in = in, t.gpu = gpu, t.fit = &hopper_fitted, t.clock = clock, t.library = c->library;
@@ -1291,16 +1317,16 @@ const char *hopper(struct hopper_breakdown *out, const struct predict_input *in)
 
 // ---- groups ----
 //
-// Groups in the model `hopper`. A kernel that states its tile multiplies them all in one launch, as
-// this project's do: rows of a group lie along the matrix instruction's width, are divided evenly
-// into as few tiles as hold them, and are rounded up to its steps of 16, or where they lie along
-// its 64 rows, to those; blocks take tiles as they come, so that the busiest SM is half a tile
-// behind the mean. One that states none is taken for a library's products, one group after the
-// other.
+// Grouped problems. A kernel that states its tile multiplies all groups in one launch, as this
+// project's kernels do. Each group's rows lie along the matrix instruction's width. They are
+// divided evenly into as few tiles as hold them, and rounded up to its steps of 16; if they lie
+// along the instruction's 64 rows, they are rounded up to 64. Blocks take tiles as they finish
+// others, so the busiest SM is half a tile behind the mean. A kernel that states no tile is taken
+// for a library's products, one group after the other.
 
 enum { STEP = 16 };
 
-// Groups: sets the terms that count rows, and the tile to the mean of them.
+// Sets the terms that count rows, and the tile's rows to the mean over all tiles.
 static void hopper_lay_groups(struct hopper_breakdown *b, struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
@@ -1343,7 +1369,7 @@ static void add(struct hopper_breakdown *sum, const struct hopper_breakdown *one
     sum->clocked_ns += one->clocked_ns;
 }
 
-// One product for each group, one after the other; as hopper().
+// Predicts one product for each group, one after the other. Returns what hopper() returns.
 static const char *hopper_each_group(struct hopper_breakdown *out, const struct predict_input *in)
 {
     int32_t rows[GROUPS_MOST];
@@ -1372,22 +1398,22 @@ static const char *hopper_each_group(struct hopper_breakdown *out, const struct 
 
 // ---- a library's choice ----
 //
-// Kernels that leave their configuration to a library, which chooses one for each problem: the
-// model takes the fastest of those it may choose. All of them grow with the problem, so their least
-// does.
+// Kernels that leave their configuration to a library, which chooses one for each problem. The
+// model takes the fastest that the library may choose. The time of each candidate grows with the
+// problem, so the least of them does, too.
 
-// Whether the rows of operands along K, and of C, are whole 16 bytes.
+// Whether the rows of operands along K, and the rows of C, are whole numbers of 16 bytes.
 static bool rows_are_whole(const struct problem *p)
 {
     return in_whole_stores((double)p->k, dtype_bytes(p->in)) &&
            in_whole_stores((double)p->n, dtype_bytes(p->out));
 }
 
-// What the kernel that a library has takes beside the best candidate's main loop. cuBLASLt's for
-// TF32 is a little slower; rows of C that are no multiple of 16 bytes keep bulk copies from it, and
-// odd ones in 2-byte types all but the slowest of its kernels. A selector of this project says how
-// many blocks share an SM, and is none of these. Fitted to cuBLASLt's times in ladder/fit.* and
-// accuracy/odd.*.
+// How many times longer the library's kernel takes than the best candidate's main loop. cuBLASLt's
+// kernel for TF32 is a little slower. If rows of C are no multiple of 16 bytes, cuBLASLt cannot use
+// bulk copies; if they are odd in 2-byte types, only its slowest kernels remain. A selector of this
+// project states how many blocks share an SM, and has none of these costs. Fitted to cuBLASLt's
+// times in ladder/fit.* and accuracy/odd.*.
 static double library_factor(const struct predict_input *in)
 {
     const struct problem *p = in->problem;
@@ -1407,8 +1433,8 @@ static double library_factor(const struct predict_input *in)
 // drawn.*, and accuracy/aligned.*.
 static const double library_split_ns = 1200;
 
-// Keeps the faster of *out and what a kernel of these traits takes, its main loop `factor` times as
-// long; *found: *out is one.
+// Predicts a kernel with these traits and a main loop that takes `factor` times as long, and keeps
+// the faster of it and *out. *found: *out holds a prediction.
 static const char *consider(struct hopper_breakdown *out, bool *found,
                             const struct predict_input *in, const struct traits *traits,
                             bool library, double factor)
@@ -1426,7 +1452,8 @@ static const char *consider(struct hopper_breakdown *out, bool *found,
     return why;
 }
 
-// cuBLASLt does not split batches, and its tiles for TF32 are powers of two, without stream-K.
+// Whether the library has such a kernel. cuBLASLt does not split batches; its tiles for TF32 are
+// powers of two, without stream-K.
 static bool library_has(const struct predict_input *in, const struct traits *t)
 {
     const int32_t m = t->tile_m, n = t->tile_n;
@@ -1437,7 +1464,7 @@ static bool library_has(const struct predict_input *in, const struct traits *t)
     return (m & (m - 1)) == 0 && (n & (n - 1)) == 0 && n > 32 && t->split_k > 0;
 }
 
-// `stated` where it says something, `otherwise` in the rest.
+// Takes each trait from `stated` if it is given there, otherwise from `otherwise`.
 static struct traits overlaid(const struct traits *stated, const struct traits *otherwise)
 {
     struct traits out = *otherwise;
@@ -1449,9 +1476,9 @@ static struct traits overlaid(const struct traits *stated, const struct traits *
     return out;
 }
 
-// Considers all of `candidates` that a library has, the largest tiles first: they are the fastest
-// most of the time, and what is slower is refused sooner then. Of two as fast the first of the list
-// counts. Returns why the last was refused, or NULL.
+// Considers every candidate that the library has. Large tiles come first: they are mostly the
+// fastest, so the slower ones are refused sooner. Of two equally fast ones the first in the list
+// counts. Returns why the last candidate was refused, or NULL.
 static const char *consider_all(struct hopper_breakdown *out, bool *found,
                                 const struct predict_input *in, const struct candidate_set *all,
                                 double factor)
@@ -1470,7 +1497,8 @@ static const char *consider_all(struct hopper_breakdown *out, bool *found,
     return why;
 }
 
-// A library's best configuration, of select's candidates; as hopper().
+// Predicts the library's best configuration among select's candidates. Returns
+// what hopper() returns.
 static const char *hopper_library(struct hopper_breakdown *out, const struct predict_input *in)
 {
     bool found = false;
@@ -1489,10 +1517,10 @@ static const char *hopper_library(struct hopper_breakdown *out, const struct pre
     return NULL;
 }
 
-// cuBLASLt 13.1 with block scales notes one configuration for every problem: 128x128 tiles, with K
-// whole or in two parts (baselines/recorded/h200/accuracy/cublaslt_scaled.notes.txt). Whole, it is
-// met only if it is taken for persistent. library_scale and library_end are what its sums and tile
-// ends take beside those of this project's kernels.
+// cuBLASLt 13.1 with block scales reports the same configuration for every problem: 128x128 tiles,
+// with K whole or in two parts (baselines/recorded/h200/accuracy/cublaslt_scaled.notes.txt). With K
+// whole, its times are met only if it is taken for persistent. library_scale and library_end are
+// the costs of its sums and tile ends relative to this project's kernels.
 static bool hopper_may_halve(const struct traits *t, const struct problem *p)
 {
     return p->scales.vector > 0 && t->promote_k > 0 && t->split_k == 0;
@@ -1507,7 +1535,7 @@ static const char *hopper_halves(struct hopper_breakdown *out, const struct pred
     halves.persistent = 0;
     const char *why = consider(out, &found, in, &whole, true, 1);
     consider(out, &found, in, &halves, true, 1);
-    if (found) // of cuBLASLt's times in ladder/scaled-fit, as spread_of() has it
+    if (found) // from cuBLASLt's times in ladder/scaled-fit, as in spread_of()
         out->band = timed_otherwise(in) ? 0.146 * regime_band[regime_of(in)].band : 0.075;
     out->band_95 = 2 * out->band;
     return found ? NULL : why;
@@ -1543,7 +1571,7 @@ static struct prediction predict(const struct predict_input *in)
     out.time_ns = b.time_ns;
     out.clock_hz = b.clock_hz;
     out.clock_exponent = -b.clocked_ns / b.time_ns;
-    // On GPUs that nothing was held to, figures are from data sheets.
+    // The figures of a GPU whose predictions nobody compared with times come from data sheets only.
     const double doubt = in->gpu->judged || in->gpu->registers.value <= 0 ? 1 : unjudged;
     out.band = doubt * b.band;
     out.band_95 = doubt * b.band_95;

@@ -1,55 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Our own model: a GEMM on Hopper (H100, H200) as turns of thread blocks on each SM, beside what
-// the whole chip moves. What follows is of kernels whose operands come by bulk copies and are
-// multiplied by wgmma; what a block of the others takes (FP32 without tensor cores, mma.sync)
-// stands at the end, and in parts/simt.c.
-// A block takes, per slab of K, a soft maximum (power mean) of
+// Our own model: the time of a GEMM on Hopper (H100, H200). Each SM works through its thread blocks
+// in turns, while the whole chip moves data. This page is about kernels whose operands come by bulk
+// copies and are multiplied by wgmma. The blocks of other kernels (FP32 without tensor cores,
+// mma.sync) are at its end and in parts/simt.c.
+//
+// A block takes, per slab of K, a soft maximum (power mean) of these times:
 //     math     2 tm tn tk / flops_clk, rows padded to the instruction's 64
-//     issue    the same with each instruction of 64 x N x 32 bytes at least 57 clocks long when no
-//              other warpgroup multiplies beside it, and FP8 sums promoted, or scaled by blocks, in
-//              between; of two products whose instructions are apart, neither waits alone
-//     decode   of E2M1, which is multiplied in FP16: 837 clocks per 128 of K, 177 more for each
-//              warpgroup beyond two, and 0.76 of math; in place of issue
+//     issue    the same, but each instruction of 64 x N x 32 bytes takes at least 57 clocks if no
+//              other warpgroup multiplies beside it. The additions of FP8 sums, promoted or scaled
+//              by blocks, come in between. With two separate products neither waits alone
+//     decode   in place of issue, for E2M1, which is multiplied in FP16: 837 clocks per 128 of K,
+//              177 more for each warpgroup beyond two, and 0.76 of math
 //     port     the bytes that come into the SM, at 100 a clock
-//     latency  0.95 us of a load from memory and 0.3 of the time that DRAM takes, over the slabs in
-//              flight, each of which keeps its place for 0.7 slabs' multiplication more; the slabs
-//              that a block asks for at its start are not waited for one by one
+//     latency  0.95 us for a load from memory and 0.3 of DRAM's time, over the slabs in flight.
+//              Each slab keeps its place while 0.7 further slabs are multiplied. The slabs that a
+//              block asks for at its start are not waited for one by one
 // An SM that multiplies runs at 0.91 of the highest clock at most. Where few blocks run, the
-// observed clock is that of an SM that does not: 1.96 GHz on an H200, whose math takes as long as
-// 1.82 GHz would.
-// The busiest SM takes its blocks in turns, `blocks_per_sm` at a time; blocks at one time share
-// math, issue and port. A turn is the soft maximum of that and of what L2 takes for the blocks of
-// all SMs that have one in it: of those alone that are left, in the last. L2 takes
-//     asked    the bytes that all blocks ask for, each operand divided over the cluster. What
-//              neighbours in the raster ask for together counts 0.41, and what blocks of other
-//              columns do 0.79; less so where they work at parts of K, where two share an SM, and
-//              as blocks drift apart, by half once they took 500 KB of K each beyond the first
-//              turn. Rows that do not begin with a line cost 1.26, 1.39 or 2.21 times as much (64,
-//              32 or fewer bytes), two fifths of that more where neighbours take the rest of the
-//              line; operands beyond L2's nearer half 6 %
+// observed clock is that of an SM that does not multiply: on an H200 1.96 GHz, while multiplying
+// takes as long as at 1.82 GHz.
+//
+// The busiest SM takes its blocks in turns of `blocks_per_sm`; the blocks of one turn share math,
+// issue and port. A turn takes the soft maximum of that time and of L2's time for all SMs that have
+// a block in it; in the last turn some have none. L2's time has two parts:
+//     asked    the bytes that all blocks ask for, each operand divided over the cluster. Loads that
+//              neighbours in the raster share count 0.41, and loads that blocks of other columns
+//              share 0.79. Less is shared where blocks work at parts of K, where two blocks share
+//              an SM, and as blocks drift apart: half as much after 500 KB of K each beyond the
+//              first turn. Rows that do not begin with a line cost 1.26, 1.39 or 2.21 times as much
+//              (64, 32 or fewer bytes), and two fifths of that surplus where neighbours take the
+//              rest of the line. Operands beyond L2's nearer half cost 6 % more
 //     filled   0.68 of the bytes that come from DRAM, in equal parts a turn
-// L2 has a clock of its own. Beside all turns the whole chip takes
-//     dram     operands once, C, and what is read again, once per band of the raster and turn, and
-//              L2 did not keep
-// and the main loop is the soft maximum of both. Around it stand the launch, the first loads
-// (clusters start 0.8 us later), per turn what of a tile's end does not overlap (per output of a
-// warpgroup; more for 4-byte outputs and swapped operands; four times as much for two products, one
-// of which is taken by the other's silu; less where blocks share an SM), adding up a split of K,
-// over a network that all SMs share, 4400 clocks before a block's successor multiplies in grids
-// that are not persistent, and the last tile's store. Sums that blocks leave for others (stream-K,
-// K spread over SMs) go through L2 twice, at half of its rate; the block that adds them up waits
-// for each other's, or in turns for those of all.
-// In a stream a launch that begins early on more than half of the SMs finds no SMs of its own, and
-// its last blocks take the places that there are: so some clusters of SMs (GPCs) are full while
-// others are not, and what comes into a full one is late. Rows of C that are no multiple of 16
-// bytes are stored element by element: half as fast when all SMs do it as when one does. A
-// prediction never falls when m, n or k grows by whole tiles, and never lies below the roofline at
-// the same clock: each of the terms above grows with all three, and every way of combining them
-// keeps that. Two ways to split K do not: stream-K shares one tile among as many blocks as there
-// are, each further one is waited for, and with a second tile fewer are; and what K is spread over
-// is added up the sooner, the more parts there are.
-// Where the constants are from: "constants" below.
+// L2 has a clock of its own. Besides all turns there is the time of the whole chip:
+//     dram     the operands once, C, and the operands that are read again, once per band of the
+//              raster and turn, because L2 did not keep them
+// The main loop takes the soft maximum of both. These times are added to it:
+//   - the launch, and the first loads (clusters start 0.8 us later);
+//   - per turn, the part of a tile's end that nothing overlaps, per output of a warpgroup. It is
+//     longer for 4-byte outputs and swapped operands, four times as long for two products of which
+//     one is multiplied by the other's silu, and shorter where blocks share an SM;
+//   - the addition of a split K's parts, over a network that all SMs share;
+//   - in grids that are not persistent, 4400 clocks until a block's successor multiplies;
+//   - the last tile's store.
+// Partial sums that blocks leave for others (stream-K, K spread over SMs) go through L2 twice, at
+// half of its rate. The block that adds them up waits for every other block's sums; where K is
+// spread, each block waits for the sums of all, in turns.
+//
+// In a stream, a launch that begins early on more than half of the SMs finds no free SMs. Its last
+// blocks take whatever places there are: then some clusters of SMs (GPCs) are full while others are
+// not, and data come late into the full ones. Rows of C that are no multiple of 16 bytes are stored
+// element by element; if all SMs do so, each stores half as fast as one alone.
+//
+// A prediction never falls when m, n or k grows by whole tiles, and is never below the roofline at
+// the same clock: every term above grows with all three, and every way of combining them keeps
+// that. Two ways to split K are exceptions. Stream-K shares one tile among all blocks, and waits
+// for each of them; with a second tile it waits for fewer. And K spread over SMs is added up the
+// sooner, the more parts there are. "constants" below says where the numbers are from.
 #ifndef PLUMB_MODEL_PREDICT_HOPPER_H
 #define PLUMB_MODEL_PREDICT_HOPPER_H
 
@@ -60,89 +66,94 @@
 
 // ---- constants ----
 //
-// The numbers of the hopper model that no profile has: fitted to measured times.
-// The form is from public measurements of the parts and from what this project's configuration
-// space takes per slab at large problems of the fitted lists. The numbers are from a robust fit of
-// 84,259 cold times at the clock observed inside each kernel: the space's configurations on 243
+// The numbers of the hopper model that no profile has. They are fitted to measured times. The form
+// of the model comes from public measurements of a GPU's parts, and from the time per slab of this
+// project's configurations on large problems of the fitted lists. The numbers come from a robust
+// fit to 84,259 cold times, each at the clock observed inside its kernel: the configurations on 243
 // problems in TF32, BF16 and FP8 on H200s (fe33bcb:baselines/recorded/h200: ladder/fit.*,
 // ladder/drawn.*, accuracy/aligned.*, accuracy/odd.*, 2026-11-22). tests/measure/fit_hopper.c is
 // the fit and says what it minimises:
 //     bin/fit_hopper h200-sxm ladder/{fit,drawn}.*.csv accuracy/{aligned,odd}.*.csv
-// tile_silu alone is from 4,663 times of dual GEMMs (--only tile_silu h200-sxm
-// ladder/dual-fit.csv), scale_* from 1,520 of FP8 with block scales (--only scale_ h200-sxm
-// ladder/scaled-fit.csv), library_* from cuBLASLt's 31 there (--only library_), decode_* from 152
-// of NVFP4 (--only decode_ h200-sxm ladder/nvfp4.csv). stream_*, spread_*, sums_rate and l2_apart
-// are from the 4,737 rows of stream-K and K spread over SMs among the first and 952 in a stream
-// (--only stream_,spread_,sums_,l2_apart --whole 1), gpc_* from 16,353 in a stream (--only gpc_):
-// those are of half of the sizes on two H200s. What the model is judged on, and by which command:
-// baselines/recorded/h200/accuracy.
+// Some constants were fitted alone, to other times, with these options:
+//     tile_silu    4,663 times of dual GEMMs: --only tile_silu h200-sxm ladder/dual-fit.csv
+//     scale_*      1,520 of FP8 with block scales: --only scale_ h200-sxm ladder/scaled-fit.csv
+//     library_*    the 31 of cuBLASLt in that file: --only library_
+//     decode_*     152 of NVFP4: --only decode_ h200-sxm ladder/nvfp4.csv
+//     stream_*, spread_*, sums_rate, l2_apart
+//                  4,737 of the first times, of stream-K and K spread over SMs, and 952 in a
+//                  stream: --only stream_,spread_,sums_,l2_apart --whole 1
+//     gpc_*        16,353 in a stream: --only gpc_
+// The times in a stream are of half of the sizes, on two H200s. baselines/recorded/h200/accuracy
+// says what the model is judged on, and by which command.
 
-// name, value. One X per number; clk: SM clocks; "area": per 1024 outputs of a tile.
+// One X per number: its name and its fitted value. The end of a name is its unit: _clk is SM
+// clocks, _s seconds, area_clk clocks per 1,024 outputs of a tile. The other numbers are factors,
+// shares and weights, and two counts of bytes.
 #define HOPPER_CONSTANTS(X)                                                                        \
-    X(fill_clk, 5077)            /* before the first slab, beside the launch */                    \
-    X(cluster_s, 8.459e-07)      /* more, when blocks come in clusters */                          \
-    X(store_clk, 143.3)          /* from the last multiplication to the end */                     \
-    X(dram_rate, 0.9208)         /* of the profile's, what kernels reach */                        \
-    X(store_rate, 0.9195)        /* of the DRAM rate: the last tiles' store */                     \
-    X(multiply_clock, 0.9128)    /* of the highest clock: an SM's that multiplies */               \
-    X(alone_clk, 51.32)          /* least of an instruction of a warpgroup by itself */            \
-    X(port_bytes_clk, 104.5)     /* into one SM */                                                 \
-    X(l2_rate, 1.289)            /* of the profile's L2 rate at the highest clock */               \
-    X(gpc_rate, 0.728)           /* of the profile's L2 rate: from DRAM into full GPCs */          \
-    X(gpc_l2, 0.524)             /* part of what else they ask of L2, which waits there */         \
-    X(l2_near, 0.415)            /* weight of what neighbours in the raster ask for together */    \
-    X(l2_next, 0.7683)           /* and of what other columns' blocks do */                        \
-    X(l2_drift, 6.347e+05)       /* bytes of K, over which half of them have drifted apart */      \
-    X(l2_near_split, 0.4986)     /* part of that, where neighbours work at parts of K */           \
-    X(l2_near_twin, 0.7818)      /* and where two blocks share an SM */                            \
-    X(l2_apart, 0.9694)          /* weight where blocks ask for other slabs at one time */         \
-    X(l2_fill, 0.6873)           /* what comes from DRAM, beside what is asked for */              \
-    X(l2_far, 0.06798)           /* more, as operands outgrow the near half */                     \
-    X(l2_near_share, 0.1908)     /* of L2, which that half keeps */                                \
-    X(line_64, 1.26)             /* cost of rows that are multiples of 64 bytes only */            \
-    X(line_32, 1.389)            /* of 32 bytes */                                                 \
-    X(line_16, 2.195)            /* of less */                                                     \
-    X(line_split, 0.4176)        /* that part of it, where neighbours work at parts of K */        \
-    X(line_port, 1.043)          /* that part of it at an SM's port */                             \
-    X(line_dram, 0.09754)        /* and at DRAM */                                                 \
-    X(latency_s, 9.457e-07)      /* of a load, from memory under load */                           \
-    X(held_slabs, 0.6924)        /* slabs that are being multiplied, before their place is free */ \
-    X(latency_dram, 0.3018)      /* of the time at DRAM: loads wait longer, the more of them */    \
-    X(tile_area_clk, 101.9)      /* a tile's end, of one warpgroup: nothing overlaps it */         \
-    X(tile_next_area_clk, 100.5) /* stored between the next tile's slabs */                        \
-    X(tile_ping_area_clk, 53.72) /* another warpgroup multiplies meanwhile */                      \
-    X(tile_wide_output, 0.788)   /* more, per 2 further bytes of an output */                      \
-    X(tile_swapped, 1.14)        /* times, where operands are swapped */                           \
-    X(tile_silu, 4.215)  /* times, where one of two products is taken by the other's silu */       \
-    X(restart_clk, 4261) /* until the multiplications of a block that takes a place */             \
-    X(scattered_area_clk, 499.5)   /* rows of C that are no multiple of 16 bytes */                \
-    X(scattered_swapped, 0.1892)   /* times, where operands are swapped */                         \
-    X(scattered_split, 0.4611)     /* times, where parts of K are added up */                      \
-    X(scattered_tile_clk, 90.53)   /* and of the whole tile, whose outputs are asked about */      \
-    X(scattered_chip_clk, 1001)    /* of one SM's outputs, where all SMs store so */               \
-    X(promote_clk, 1.012)          /* FP8 sums promoted: each time */                              \
-    X(promote_area_clk, 6.633)     /* and of a warpgroup */                                        \
-    X(scale_clk, 103.2)            /* with block scales instead: each time */                      \
-    X(scale_area_clk, 7.593)       /* and of a warpgroup */                                        \
-    X(library_scale, 0.4751)       /* times, of a library's kernel with block scales */            \
-    X(library_end, 2.374)          /* and of such a kernel's tile ends */                          \
-    X(shared_sm, 0.6732)           /* of tile ends, where blocks share an SM */                    \
-    X(reduce_area_clk, 203.8)      /* adding up a split of K: for every other block's share */     \
-    X(sums_rate, 0.5386)           /* of the profile's L2 rate: sums left for other blocks */      \
+    X(fill_clk, 5077)              /* from a block's start to its first slab */                    \
+    X(cluster_s, 8.459e-07)        /* added where blocks come in clusters */                       \
+    X(store_clk, 143.3)            /* from the last multiplication to the kernel's end */          \
+    X(dram_rate, 0.9208)           /* share of the profile's DRAM rate that kernels reach */       \
+    X(store_rate, 0.9195)          /* share of that rate at which the last tiles are stored */     \
+    X(multiply_clock, 0.9128)      /* share of the highest clock that a multiplying SM has */      \
+    X(alone_clk, 51.32)            /* least of an instruction whose warpgroup is alone */          \
+    X(port_bytes_clk, 104.5)       /* bytes that come into one SM in a clock */                    \
+    X(l2_rate, 1.289)              /* L2's rate over the profile's, at the highest clock */        \
+    X(gpc_rate, 0.728)             /* DRAM into full GPCs, over the profile's L2 rate */           \
+    X(gpc_l2, 0.524)               /* share of a full GPC's other requests to L2 that wait */      \
+    X(l2_near, 0.415)              /* weight of loads that neighbours in the raster share */       \
+    X(l2_next, 0.7683)             /* weight of loads that blocks of other columns share */        \
+    X(l2_drift, 6.347e+05)         /* bytes of K after which half of the sharing is lost */        \
+    X(l2_near_split, 0.4986)       /* share of it left where neighbours do other parts of K */     \
+    X(l2_near_twin, 0.7818)        /* share of it left where two blocks share an SM */             \
+    X(l2_apart, 0.9694)            /* weight of loads where blocks ask for different slabs */      \
+    X(l2_fill, 0.6873)             /* L2's cost of a byte from DRAM, beside one asked for */       \
+    X(l2_far, 0.06798)             /* added cost as operands outgrow the near half of L2 */        \
+    X(l2_near_share, 0.1908)       /* share of L2 that the near half keeps */                      \
+    X(line_64, 1.26)               /* cost of rows that are multiples of 64 bytes only */          \
+    X(line_32, 1.389)              /* cost of rows that are multiples of 32 bytes only */          \
+    X(line_16, 2.195)              /* cost of rows that are multiples of less */                   \
+    X(line_split, 0.4176)          /* part of that cost where neighbours do parts of K */          \
+    X(line_port, 1.043)            /* part of that cost at an SM's port */                         \
+    X(line_dram, 0.09754)          /* part of that cost at DRAM */                                 \
+    X(latency_s, 9.457e-07)        /* of a load from memory under load */                          \
+    X(held_slabs, 0.6924)          /* slabs being multiplied, whose places are not free */         \
+    X(latency_dram, 0.3018)        /* share of DRAM's time by which loads wait longer */           \
+    X(tile_area_clk, 101.9)        /* a tile's end in one warpgroup, not overlapped */             \
+    X(tile_next_area_clk, 100.5)   /* a tile's end stored between the next tile's slabs */         \
+    X(tile_ping_area_clk, 53.72)   /* a tile's end while another warpgroup multiplies */           \
+    X(tile_wide_output, 0.788)     /* added share of a tile's end per 2 more output bytes */       \
+    X(tile_swapped, 1.14)          /* factor of a tile's end with swapped operands */              \
+    X(tile_silu, 4.215)            /* factor of a tile's end with silu of a second product */      \
+    X(restart_clk, 4261)           /* from a block's end to its successor's multiplications */     \
+    X(scattered_area_clk, 499.5)   /* storing rows of C that are no multiple of 16 bytes */        \
+    X(scattered_swapped, 0.1892)   /* factor of such stores with swapped operands */               \
+    X(scattered_split, 0.4611)     /* factor of such stores where parts of K are added up */       \
+    X(scattered_tile_clk, 90.53)   /* every output of the tile, tested beside such stores */       \
+    X(scattered_chip_clk, 1001)    /* outputs of one SM, where all SMs store so */                 \
+    X(promote_clk, 1.012)          /* each promotion of FP8 sums */                                \
+    X(promote_area_clk, 6.633)     /* each promotion, per outputs of a warpgroup */                \
+    X(scale_clk, 103.2)            /* each addition of sums with block scales */                   \
+    X(scale_area_clk, 7.593)       /* each such addition, per outputs of a warpgroup */            \
+    X(library_scale, 0.4751)       /* factor of both in a library's kernel with scales */          \
+    X(library_end, 2.374)          /* factor of a tile's end in such a kernel */                   \
+    X(shared_sm, 0.6732)           /* factor of a tile's end where blocks share an SM */           \
+    X(reduce_area_clk, 203.8)      /* adding up another block's part of a split K */               \
+    X(sums_rate, 0.5386)           /* share of the profile's L2 rate for sums left in L2 */        \
     X(stream_clk, 3006)            /* stream-K: handing sums on */                                 \
-    X(stream_uneven_clk, 1370)     /* more, where a tile's shares are not alike */                 \
-    X(stream_peer_clk, 920.7)      /* and for each further block that works on a tile */           \
-    X(stream_peer_area_clk, 14.69) /* and its outputs */                                           \
+    X(stream_uneven_clk, 1370)     /* stream-K: added where a tile's shares differ */              \
+    X(stream_peer_clk, 920.7)      /* stream-K: each further block that works on a tile */         \
+    X(stream_peer_area_clk, 14.69) /* stream-K: the same, per outputs */                           \
     X(spread_s, 1.788e-06)         /* K spread over SMs: leaving sums, and the first wait */       \
-    X(spread_round_clk, 1506) /* and for each turn of adding up, in which parts are waited for */  \
-    X(decode_clk, 826.2)      /* e2m1 in registers: 128 of K, two warpgroups, beside */            \
-    X(decode_group_clk, 176)  /* and each further warpgroup */                                     \
-    X(decode_math, 0.7472)    /* this part of the multiplication */                                \
-    X(decode_split_s, 1.871e-06) /* where blocks share K */                                        \
-    X(l2_kept, 0.07566)          /* of L2: operands that are never read again from DRAM */         \
-    X(l2_holds, 0.8)             /* of L2, which a launch finds again */                           \
-    X(l2_dirty, 0.8)             /* of L2, which was written and not yet stored */                 \
-    X(transpose_rate, 0.73)      /* of the DRAM rate: operands turned before the product */
+    X(spread_round_clk, 1506)      /* K spread over SMs: each turn of adding parts up */           \
+    X(decode_clk, 826.2)           /* decoding E2M1: 128 of K by two warpgroups */                 \
+    X(decode_group_clk, 176)       /* decoding E2M1: each further warpgroup */                     \
+    X(decode_math, 0.7472)         /* share of multiplying that decoding does not hide */          \
+    X(decode_split_s, 1.871e-06)   /* E2M1: added where blocks share K */                          \
+    X(l2_kept, 0.07566)            /* share of L2 that keeps operands until they are reread */     \
+    X(l2_holds, 0.8)               /* share of L2 in which a launch finds earlier data */          \
+    X(l2_dirty, 0.8)               /* share of L2 that holds lines still to be written back */     \
+    X(transpose_rate, 0.73)        /* share of the DRAM rate at which operands are turned */
 
 struct hopper_constants {
 #define X(name, value) double name;
@@ -152,7 +163,8 @@ struct hopper_constants {
 
 extern const struct hopper_constants hopper_fitted;
 
-// Of the same form, as far as blocks on Blackwell do not have its own: from 800 times on a B200.
+// The same constants for Blackwell, where its blocks have no formulas of their own. They are fitted
+// to 800 times on a B200.
 extern const struct hopper_constants blackwell_fitted;
 
 // ---- CUTLASS's tiles ----
@@ -160,8 +172,9 @@ extern const struct hopper_constants blackwell_fitted;
 // How CUTLASS's persistent scheduler for Hopper walks tiles, and how many blocks run at once.
 // Source: NVIDIA/cutlass @7107b05, include/cutlass/gemm/kernel/tile_scheduler_params.h.
 
-// Blocks that run at once, one per SM, when clusters must stay inside a GPC of `gpc_sms` SMs. 0 if
-// the cluster does not fit in a GPC. A rule for planning: a device may do a little better or worse.
+// The number of blocks that run at once, one per SM, if each cluster must stay inside a GPC of
+// `gpc_sms` SMs. 0 if the cluster does not fit in a GPC. A rule for planning: a device may do a
+// little better or worse.
 int32_t cutlass_resident_blocks(int32_t gpc_sms, int32_t cluster_size, int32_t sm_count);
 
 // ---- the model ----

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model `origami`: its arithmetic, and what the table of models knows.
+// The model `origami`: its formulas, its selection in two phases, and its entry in the
+// table of models.
 #include "model/predict/parts/select.h"
 
 #include "model/predict.h"
@@ -25,7 +26,7 @@ static struct origami_config filled_in(const struct origami_config *c, const str
     return out;
 }
 
-// Shared memory of a pipelined tile, bytes: stages - 1 slabs, at least one (Triton's way).
+// The shared memory of a pipelined tile in bytes: stages - 1 slabs, but at least one, as in Triton.
 static double slab_bytes(const struct origami_config *c, enum dtype in)
 {
     return ((double)c->tile_m * c->tile_k + (double)c->tile_k * c->tile_n) * dtype_bytes(in);
@@ -40,7 +41,7 @@ static double origami_smem(const struct origami_config *c, enum dtype in)
 int32_t origami_registers(const struct origami_config *c, enum dtype in)
 {
     int32_t warps = c->warps ? c->warps : 8;
-    // Warps are laid out as squarely as the tile: each has at least one 16 x 8 instruction.
+    // Warps are laid out as squarely as the tile allows: each has at least one 16 x 8 instruction.
     int32_t down = 1, across = 1;
     while (down * across < warps) {
         if (c->tile_m / down >= c->tile_n / across)
@@ -55,7 +56,8 @@ int32_t origami_registers(const struct origami_config *c, enum dtype in)
     return (int32_t)ceil(24 + accumulators + fragments);
 }
 
-// A thread has 255 at most, and an SM so many for all threads of a block.
+// Whether registers suffice: a thread has at most 255, and an SM has a fixed number for all threads
+// of a block.
 static bool registers_fit(const struct gpu *gpu, const struct origami_config *c, enum dtype in)
 {
     int32_t each = origami_registers(c, in), threads = 32 * (c->warps ? c->warps : 8);
@@ -75,15 +77,17 @@ static void derive(struct figure *figure, double value)
         figure->value = value;
 }
 
-// The lowest of the document's three tiers: what neither a benchmark nor a data sheet says, from
-// what it measured on the RTX 4090 (128 SMs, of which 45 draw all of the DRAM's bandwidth).
+// Fills in figures that neither a benchmark nor a data sheet gives: the lowest of the document's
+// three tiers. They come from its measurements of the RTX 4090 (128 SMs, of which 45 use all of
+// the DRAM's bandwidth).
 static void derive_figures(struct gpu *gpu)
 {
     const double sms = gpu->sm_count.value;
     if (!is_known(gpu->compute_capability) || !(sms > 0))
-        return; // no GPU
+        return; // the profile is not a GPU's
     derive(&gpu->mma_units, 4);
-    // What one product of 16 x 8 x 16 takes of a tensor core: there 32 clocks, and 33 measured.
+    // The clocks that one product of 16 x 8 x 16 takes on a tensor core: 32 there by the data
+    // sheet, and 33 as measured.
     if (gpu->flops_clk_fp16.value > 0)
         derive(&gpu->mma_latency_clk, gpu->mma_units.value * 4096 / gpu->flops_clk_fp16.value);
     derive(&gpu->dram_latency_clk, 623);
@@ -155,7 +159,8 @@ static void memory_latency(struct origami_latency *o, const struct gpu *gpu,
     o->l2 = o->total_load / (gpu->l2_bytes_clk.value * (active / sms));
     o->load_dram = (1 - o->l2_hit) * o->total_load;
     double fraction = least(1, gpu->dram_sm_fraction.value * active);
-    // The document keeps one slab in flight beside the one in use; more of them share a latency.
+    // The document has one slab in flight beside the one in use. With more, each slab's latency is
+    // divided among them.
     double in_flight = c->stages > 2 ? c->stages - 1 : 1;
     o->dram = 0;
     if (o->load_dram > 0)
@@ -168,7 +173,8 @@ static double split_cost(const struct origami_latency *o, const struct origami_c
 {
     if (c->split == 1)
         return 0;
-    // Origami's own form: partial results written and read once, the sums, and a fixed cost.
+    // The cost of split-K, in Origami's own form: partial results are written and read once, then
+    // summed, plus a fixed cost.
     double partials = 2.0 * (double)o->active * c->tile_m * c->tile_n * 4;
     return partials / dram_clk + (double)c->tile_m * c->tile_n * c->split / 64 + 10000;
 }
@@ -203,7 +209,8 @@ static void warpgroup_compute(struct origami_latency *o, const struct gpu *gpu,
                               const struct problem *p, const struct origami_config *c)
 {
     enum { ROWS = 64, COLUMNS = 256 };
-    // Below 64 columns the operands' latency shows (arXiv 2501.12084, table 9: 18 to 24 clocks).
+    // Below 64 columns the latency of the operands becomes visible (arXiv 2501.12084, table 9: 18
+    // to 24 clocks).
     const double narrow_clk = 24;
     double wgmma_rate = 8192 / dtype_bytes(p->in); // FLOP a clock on Hopper: 32 bytes of K in n / 2
     double rate = gpu_flops_clk(gpu, p->in);
@@ -223,7 +230,7 @@ static void grid_and_compute(struct origami_latency *o, const struct gpu *gpu,
     int64_t k = ceil_div(p->k, c->split), slabs = ceil_div(k, c->tile_k);
     o->n_mma =
         (double)(ceil_div(c->tile_m, 16) * ceil_div(c->tile_n, 8) * ceil_div(c->tile_k, mma_k));
-    double units = least(gpu->mma_units.value, c->warps); // a warp feeds one tensor core
+    double units = least(gpu->mma_units.value, c->warps); // one warp feeds one tensor core
     o->compute = gpu->mma_latency_clk.value / units * o->n_mma;
     if (gpu->compute_capability.value >= 9)
         warpgroup_compute(o, gpu, p, c);
@@ -270,7 +277,8 @@ static const int32_t slabs[] = {16, 32, 64, 128, 256, 512};
 
 static const int32_t groups[] = {1, 2, 3, 4, 5, 6, 8, 16};
 
-static const int32_t all_stages[] = {2, 1, 3, 4, 5}; // the document's first: ties stay with it
+// the document's value comes first, so it wins ties
+static const int32_t all_stages[] = {2, 1, 3, 4, 5};
 
 static const int32_t all_warps[] = {8, 4, 2, 16};
 
@@ -279,8 +287,9 @@ static const int32_t all_splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
 int64_t origami_group_cost(int64_t grid_m, int64_t grid_n, int64_t blocks, int32_t group,
                            int32_t tile_m, int32_t tile_n)
 {
-    // Tiles go row group by row group, down the group's rows first. The first wave is some whole
-    // groups, which touch every column, and a rest that fills one group column by column.
+    // Tiles are walked one row group after the other, down the group's rows first. So the first
+    // wave consists of whole groups, which touch every column, and a rest that fills one group
+    // column by column.
     assert(group > 0 && grid_n > 0);
     int64_t width = group * grid_n;
     int64_t whole = blocks / width, rest = blocks % width;
@@ -305,7 +314,7 @@ static double intensity(const struct origami_config *c)
 static bool better(const struct origami_latency *a, const struct origami_config *ac,
                    const struct origami_latency *b, const struct origami_config *bc)
 {
-    const double tie = 1e-9; // equal but for the order of additions
+    const double tie = 1e-9; // scores that differ by less differ only by the order of additions
     if (a->total < b->total * (1 - tie))
         return true;
     return a->total <= b->total * (1 + tie) && intensity(ac) > intensity(bc);
@@ -336,8 +345,8 @@ static void keep(struct search_state *s, const struct origami_config *c,
     s->kept = last + 1;
 }
 
-// From Hopper on Triton has a slab for each stage: of the document's tiles, 13 did not load on an
-// H100 (baselines/recorded/h100). The document's own search asks for less, and keeps its choice.
+// From Hopper on, Triton has a slab for each stage: 13 of the document's tiles did not load on an
+// H100 (baselines/recorded/h100). The document's own search requires less, and keeps its choice.
 static bool stages_fit(const struct search_state *s, const struct origami_config *c)
 {
     if (!(s->gpu->compute_capability.value >= 9) || !(s->search->registers || s->search->pipeline))
@@ -375,7 +384,7 @@ static void try_variants(struct search_state *s, struct origami_config c)
         c.stages = all_stages[i % stages];
         c.warps = all_warps[i / stages % warps];
         c.split = all_splits[i / stages / warps];
-        // A warp multiplies at least 16 x 8; a split of fewer than 8 slabs does not pay.
+        // A warp multiplies at least 16 x 8. A split with fewer than 8 slabs does not pay.
         bool fits = c.warps <= c.tile_m / 16 * (c.tile_n / 8) || c.warps == all_warps[0];
         bool deep = c.split == 1 || s->problem->k / c.split >= 8 * (int64_t)c.tile_k;
         if (fits && deep)

@@ -7,10 +7,9 @@
 // are as many threads as contexts.
 //
 // The files that a page loads lie next to it. series/NAME.js has the chart of a series,
-// points/NAME.js
-// the points of a long series that its page leaves out, and series.js the names of all series. In a
-// folder (file:) a page can run scripts but cannot read other files. So these files are scripts
-// that hand JSON over, and the same JSON without the call lies next to each.
+// points/NAME.js the points of a long series that its page leaves out, and series.js the names of
+// all series. In a folder (file:) a page can run scripts but cannot read other files. So these
+// files are scripts that hand JSON over, and the same JSON without the call lies next to each.
 #include "reports/site/site_parts.h"
 
 #include "model/base.h"

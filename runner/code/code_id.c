@@ -715,9 +715,9 @@ static bool counts(const struct cubin *cubin, uint64_t section)
 
 // ---- the launched kernels of a cubin
 //
-// A kernel has sections of its own, which end in its name; only one of them has parameters.
-// Everything
-// that belongs to no kernel counts in any case: functions that are called, variables, constants.
+// A kernel has sections of its own, which end in its name; only one of them has
+// parameters. Everything that belongs to no kernel counts in any case: functions that are
+// called, variables, constants.
 
 // The kernel to which a section belongs, or NULL.
 static const char *kernel_of(const struct elf_section *section)

@@ -30,9 +30,8 @@ enum { GIT_DEPTH_MAX = 128, GIT_ENTRIES_MAX = 1000000 };
 // Finds where the objects of a commit's submodules are on this machine.
 //
 // What a commit says about its submodules is hostile: .gitmodules, their names, their paths.
-// Nothing
-// is downloaded, and .gitmodules is only used for the name that belongs to a path. Objects are
-// taken only from folders of the repository itself, which no commit can make: its
+// Nothing is downloaded, and .gitmodules is only used for the name that belongs to a path. Objects
+// are taken only from folders of the repository itself, which no commit can make: its
 // .git/modules/NAME, the same folder of the present worktree, and .git in the submodule's checkout.
 // A name or a link that leads out of these is not followed. Their configuration is not read. Only
 // objects are read, and each is checked against the id to which the commit above pins it.

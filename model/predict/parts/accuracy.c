@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A model's errors on measured rows, and its S-curve. The best constant utilisation and the picking
-// of configurations stand beside, as what a model has to beat.
+// A model's errors on measured rows, and its S-curve. Beside them stand the best constant
+// utilisation and the picking of configurations, which a model has to beat.
 #include "model/predict/parts/accuracy.h"
 
 #include "model/csv.h"
@@ -24,7 +24,7 @@ static double quantile(const double *sorted, size_t count, double share)
 
 double kendall_tau(const double *a, const double *b, size_t count)
 {
-    double score = 0, pairs_a = 0, pairs_b = 0; // pairs that a, b do not tie
+    double score = 0, pairs_a = 0, pairs_b = 0; // pairs of rows that a, or b, does not tie
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < i; j++) {
             int in_a = (a[i] > a[j]) - (a[i] < a[j]), in_b = (b[i] > b[j]) - (b[i] < b[j]);
@@ -156,7 +156,7 @@ static int by_weighted_value(const void *left, const void *right)
                           &((const struct weighted *)right)->value);
 }
 
-// sum |c x_i - 1| with x_i = peak / measured is least at the median of 1 / x_i weighted by x_i.
+// The sum |c x_i - 1| with x_i = peak / measured is least at the median of 1 / x_i weighted by x_i.
 double best_utilisation(const double *peak_ns, const double *measured_ns, size_t count)
 {
     if (count == 0)

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How good a model's predictions are on measured data, and the baselines that are shown beside
-// them.
+// How good a model's predictions are on measured data, and the baselines that are
+// shown beside them.
 //
-// Errors are
-// predicted / measured - 1
-// . Kendall's tau-b ranks the configurations of one problem; it
-// is averaged over problems with at least two. picked / best is the measured time of the best
+// Errors are |predicted / measured - 1|. Kendall's tau-b ranks the configurations of one problem;
+// it is averaged over problems with at least two. picked / best is the measured time of the best
 // configuration over that of the configuration that the model would pick (A/BF in seed 3); 1:
-// always
-// the best. The S-curve (seed 0) is predicted / measured of all rows, sorted.
+// always the best. The S-curve (seed 0) is predicted / measured of all rows, sorted.
 #ifndef PLUMB_ACCURACY_H
 #define PLUMB_ACCURACY_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Between prediction and measurement, by kernel and regime: fitted, looked up and applied. The file
-// that keeps them is ci/settings/gpu_file.c.
+// Fits, finds and applies the difference between prediction and measurement, by kernel and regime.
+// ci/settings/gpu_file.c reads and writes the file of these biases.
 #include "model/predict/parts/bias.h"
 
 #include "model/robust.h"
@@ -11,16 +11,17 @@
 #include <string.h>
 
 enum { FEW_ROWS = 5, TURNS = 8, CROSSED_ROWS = 10, FOLDS = 5 };
-// What is expected before a row is seen, in bands squared, and the rows that weigh as much.
+// The expected variances of a factor and a slope before any row is seen, in squared bands; and the
+// number of rows whose weight they have.
 static const double kernel_part = 0.3, slope_part = 1.0 / 12, prior_rows = 100;
 static const double offset_sd_ns = 1000;
 
-// What a bias has beside its factor.
+// The terms that a bias has beside its factor.
 struct bias_form {
     bool slope, offset;
 };
 
-// A row's logarithm with the kernel it belongs to.
+// A row in logarithms, with its kernel.
 struct bias_entry {
     const char *kernel;
     enum regime regime;
@@ -57,7 +58,7 @@ static size_t take_valid(struct bias_entry *out, const struct bias_row *rows, si
     return used;
 }
 
-// Of rows without bands: the median; leaves the deviations from it in `scratch`.
+// Takes the median of rows without bands; leaves the deviations from it in `scratch`.
 static void take_median(struct bias *out, const struct bias_entry *entries, size_t count,
                         double *scratch)
 {
@@ -68,7 +69,7 @@ static void take_median(struct bias *out, const struct bias_entry *entries, size
         scratch[i] = entries[i].log_ratio - out->log_factor;
 }
 
-// The size is held within those that were seen.
+// The factor for a prediction. Its size is limited to the range of sizes that were seen.
 static double factor_of(const struct bias *b, double log_time)
 {
     double from = fmax(b->least, fmin(b->most, log_time)) - b->centre;
@@ -108,14 +109,14 @@ static void improve_offset(struct bias *b, const struct bias_entry *entries, siz
     b->offset_sd_ns = sqrt(1 / lever);
 }
 
-// Beyond three of what is expected of a factor, nothing is known of it: a GPU that nobody judged,
-// or rows of another one, are off by any factor.
+// Whether a factor is beyond three of the expected deviations. Then the expectation does not apply:
+// a GPU that nobody compared with times, or rows of another GPU, can be off by any factor.
 static bool is_far(double log_factor, double prior)
 {
     return log_factor * log_factor > 9 * kernel_part * prior;
 }
 
-// What is expected of a factor's square before a row is seen, `prior` being the mean band squared.
+// The expected square of a factor before any row is seen. `prior` is the mean squared band.
 static double factor_variance(double log_factor, double prior)
 {
     return is_far(log_factor, prior) ? log_factor * log_factor / 9 : kernel_part * prior;
@@ -131,7 +132,7 @@ static double median_ratio(const struct bias_entry *entries, size_t count)
     return median;
 }
 
-// Sums over the rows with their weights; `prior` is the mean band squared.
+// Fits again, from sums over the weighted rows. `prior` is the mean squared band.
 static void improve(struct bias *b, const struct bias_entry *entries, size_t count, double prior,
                     const struct bias_form *form)
 {
@@ -188,7 +189,7 @@ static void fit_form(struct bias *b, const struct bias_entry *entries, size_t co
         improve(b, entries, count, prior, form);
 }
 
-// Mean error of each fifth of the rows, predicted by the others.
+// The mean error of each fifth of the rows, predicted by the other rows.
 static double crossed_error(const struct bias_entry *entries, size_t count,
                             const struct bias_form *form)
 {
@@ -204,7 +205,7 @@ static double crossed_error(const struct bias_entry *entries, size_t count,
         fit_form(&b, others, used, form);
         for (size_t i = fold; i < count; i += FOLDS) {
             double rest = rest_of(&b, &entries[i]) / entries[i].band;
-            sum += log1p(rest * rest); // one row that is far off has one vote
+            sum += log1p(rest * rest); // so that one row that is far off counts as one
         }
     }
     free(others);
@@ -221,7 +222,7 @@ static struct bias_form choose_form(const struct bias_entry *entries, size_t cou
     double least = INFINITY;
     for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
         double error = crossed_error(entries, count, &forms[i]);
-        if (error < 0.98 * least) { // else what is simpler, or was before
+        if (error < 0.98 * least) { // otherwise the simpler or earlier form stays
             least = error;
             best = forms[i];
         }

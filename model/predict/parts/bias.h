@@ -29,7 +29,7 @@
 struct bias_row {
     const char *kernel; // what identifies the kernel: its name, or its name with its code id
     double predicted_ns, measured_ns;
-    double band; // of the prediction; 0: not known
+    double band; // of the model's own prediction; 0: not known
     enum regime regime;
     enum dtype in; // of the problem: kernels of a library for two types share only the library's
                    // name
@@ -46,7 +46,8 @@ struct bias {
     enum regime regime;
     enum dtype in;
     double spread;                            // of a further row, in bands; 0: rows have no band
-    double factor_sd, slope_sd, offset_sd_ns; // standard deviations of the three
+    double factor_sd, slope_sd, offset_sd_ns; // standard deviations of log_factor,
+                                              // slope and offset_ns
     double band;                              // one sigma, as a fraction, of a further row at the
                                               // centre
     uint32_t rows;                            // number of rows it was fitted to

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The refusals of problems that a model does not know.
+// The refusal of a problem with features that a model does not support.
 #include "model/predict.h"
 
 const char *claims_refuse(const struct predict_input *in, int claims)

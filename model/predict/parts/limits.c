@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a device sets to a kernel: how many of its thread blocks an SM holds, and the least time
-// that physics leave it.
+// Limits that a device sets to a kernel: how many of its thread blocks an SM holds, and the least
+// physically possible time.
 #include "model/predict/parts/limits.h"
 
 #include "model/gpu.h"
@@ -10,11 +10,11 @@
 
 // ==== thread blocks of an SM ====
 //
-// Compute capability 8.0 to 10.0 (CUDA C++ Programming Guide, "Compute Capabilities", and the
-// occupancy calculator that comes with the toolkit): registers are given to a warp in units of 256,
-// so 8 a thread; shared memory to a block in units of 128 bytes after 1 KiB that the system takes.
-// An SM holds 64 warps and 32 blocks (48 warps and 24 blocks on 8.9 and 12.0, which the profile
-// does not tell apart: there the answer may be too high where threads limit).
+// The rules of compute capability 8.0 to 10.0 (CUDA C++ Programming Guide, "Compute Capabilities",
+// and the toolkit's occupancy calculator). A warp gets registers in units of 256, so 8 per thread.
+// A block gets shared memory in units of 128 bytes, after 1 KiB for the system. An SM holds 64
+// warps and 32 blocks. (On 8.9 and 12.0 it holds 48 warps and 24 blocks; a profile does not tell
+// these apart, so there the answer may be too high if threads are the limit.)
 
 enum {
     WARP = 32,
@@ -65,7 +65,7 @@ struct occupancy occupancy_of(const struct gpu *gpu, int32_t threads, int32_t re
 
 // ==== the least time ====
 //
-// The roofline as a bound, with what a profile may be off.
+// The roofline as a lower bound, with room for errors of a profile.
 
 static const double slack = 0.9;
 static const double fewest_tf32_products = 3;
@@ -73,7 +73,7 @@ static const double fewest_tf32_products = 3;
 static double flops_clk(const struct gpu *gpu, enum dtype in)
 {
     const double own = gpu_flops_clk(gpu, in);
-    if (in == DTYPE_E2M1) // its products alone are exact in FP8
+    if (in == DTYPE_E2M1) // only its products are exact in FP8
         return fmax(own, gpu->flops_clk_fp8.value);
     if (in != DTYPE_FP32 && in != DTYPE_FP64)
         return own;

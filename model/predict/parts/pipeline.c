@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Seed 1's pipeline twice, as a simulation of every event and in closed form. Its figures are drawn
-// below.
+// Seed 1's pipeline, computed twice: by simulating every event, and in closed form. A drawing of it
+// and a search for the best pipeline follow.
 #include "model/predict/parts/pipeline.h"
 
 #include "model/buffer.h"
@@ -103,7 +103,7 @@ struct activity {
 struct trace {
     struct json json;
     double offset, unit_us;
-    int64_t wave; // 0: of none
+    int64_t wave; // 0: the box belongs to no wave
 };
 
 static void draw_event(struct trace *t, const struct activity *event)
@@ -225,7 +225,7 @@ static int64_t shared(int64_t ticks, int32_t warps)
     return (ticks + warps - 1) / warps;
 }
 
-// Blocks of A and of B of a stage, as its loading warps share them.
+// The ticks in which the loading warps of a stage load its blocks of A and of B.
 static void share_loads(int64_t ticks[2], const struct pipeline_machine *m, int64_t blocks_a,
                         int64_t blocks_b)
 {
@@ -322,7 +322,7 @@ void pipeline_tilings_free(struct pipeline_tilings *tilings)
     *tilings = (struct pipeline_tilings){0};
 }
 
-// Depths past 2 change nothing in the model, so 1 and 2 stand for all.
+// In the model, depths above 2 change nothing, so 1 and 2 stand for all.
 static void try_depths(struct pipeline_choice *best, struct pipeline_choice c,
                        const struct pipeline_machine *m, const int64_t mnk[3],
                        enum pipeline_goal goal)

@@ -16,9 +16,8 @@
 //
 // Closed form. Let L be the time to load a stage, T_A + T_B or max(T_A, T_B). Every path from A_1
 // to M_S moves S-1 stages ahead. A step along the loads costs L, a step along the maths T_M. A
-// return through the buffer costs T_M + L per N stages, which for N >= 2 is no more than
-// N max(L, T_M). So M_S = L + (S - 1) step with step = max(L, T_M), and step = L + T_M for N = 1.
-// The
+// return through the buffer costs T_M + L per N stages, which for N >= 2 is no more than N max(L,
+// T_M). So M_S = L + (S - 1) step with step = max(L, T_M), and step = L + T_M for N = 1. The
 // waiting time is M_S - (S - 1) T_M. The tests compare it with the recurrences.
 //
 // All times are in one unit of the caller's choice.

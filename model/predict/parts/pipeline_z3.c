@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The question of pipeline.h put to Z3, independent of the closed form: the recurrences of
-// pipeline.h over the stages, tiling and depth as unknowns. The one file that needs Z3.
+// Asks Z3 the question of pipeline.h, independently of the closed form. The recurrences of
+// pipeline.h over the stages become conditions, with tiling and depth as unknowns. This is the only
+// file that needs Z3.
 //
-// Least times need no maximum: a start that is at least each of the terms of its recurrence is at
-// least their maximum, and what is least takes it. So each recurrence is a few differences of
-// integers. One truth value per tiling fixes the costs and bounds the total, which makes all
-// linear; a deeper buffer drops conditions and adds none, so each tiling takes the deepest that
-// fits. The optimum is reached from above: what a tiling takes is simulated, and Z3 is asked for
-// less until it proves that there is none.
+// The conditions need no maximum. A start that is at least each term of its recurrence is at least
+// their maximum, and the least solution reaches it. So each recurrence is a few differences of
+// integers. One truth value per tiling fixes the costs and bounds the total, so everything is
+// linear. A deeper buffer drops conditions and adds none, so each tiling takes the deepest that
+// fits. The optimum is approached from above: the time of a found tiling is simulated, and Z3 is
+// asked for a smaller one until it proves that there is none.
 #include "model/predict/parts/pipeline.h"
 
 #include <assert.h>
@@ -23,10 +24,10 @@ struct question {
     Z3_solver solver;
     const struct pipeline_machine *machine;
     const int64_t *mnk;
-    int64_t stages; // of the smallest tile_k
+    int64_t stages; // number of stages with the smallest tile_k
     Z3_ast load_a, load_b, math, total;
     Z3_ast start_a[STAGES_MAX], start_b[STAGES_MAX], start_math[STAGES_MAX];
-    Z3_ast depth_is[DEPTHS + 1]; // from 1
+    Z3_ast depth_is[DEPTHS + 1]; // indexed from 1
     const struct pipeline_tilings *tilings;
     Z3_ast *is_tiling;
 };
@@ -58,7 +59,7 @@ static Z3_ast times(struct question *q, int64_t factor, Z3_ast a)
     return Z3_mk_mul(q->z3, 2, (const Z3_ast[]){number(q, factor), a});
 }
 
-// a >= b + c
+// Adds the condition a >= b + c.
 static void at_least_sum(struct question *q, Z3_ast a, Z3_ast b, Z3_ast c)
 {
     Z3_solver_assert(q->z3, q->solver, Z3_mk_ge(q->z3, a, plus(q, b, c)));
@@ -97,7 +98,8 @@ static void state_stage(struct question *q, int64_t i)
         at_least_sum(q, m, q->start_math[i - 1], q->math);
 }
 
-// States what holds when this tiling is the chosen one: its costs, its depth, and the least total.
+// States the conditions under which this tiling is the chosen one: its costs, its depth, and
+// the least total.
 static void state_tiling(struct question *q, size_t index, enum pipeline_goal goal)
 {
     const struct pipeline_choice *c = &q->tilings->items[index];
@@ -138,7 +140,7 @@ static void state(struct question *q, enum pipeline_goal goal)
     Z3_solver_assert(q->z3, q->solver, Z3_mk_or(q->z3, (unsigned)q->tilings->count, q->is_tiling));
 }
 
-// The tiling that Z3 chose, its values by simulation.
+// Reads the tiling that Z3 chose, and simulates it for its values.
 static int read_choice(struct pipeline_choice *out, struct question *q, struct error *err)
 {
     Z3_model model = Z3_solver_get_model(q->z3, q->solver);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The best of the candidates by a model's prediction; Origami in its own two phases.
+// Chooses the best candidate by a model's prediction. Origami chooses in its own two phases.
 #include "model/predict/parts/select.h"
 
 #include "model/predict.h"
@@ -13,9 +13,10 @@
 //
 // For tensor cores: tiles and clusters of CUTLASS, QuACK and DeepGEMM on Hopper, tall and wide, as
 // persistent kernels, with K split within a cluster, and as stream-K. Two consumer warpgroups hold
-// at most 256 x 128 accumulators. For FP32 without them, and for tensor cores that mma.sync feeds:
-// tiles of CUTLASS's multi-stage kernels, of 256 and 128 threads, with K split up to 64 times; a
-// slab is 64 bytes deep, or a whole line where there is room and tensor cores multiply.
+// at most 256 x 128 accumulators. For FP32 without tensor cores, and for tensor cores fed by
+// mma.sync: tiles of CUTLASS's multi-stage kernels, with 256 and 128 threads, and with K split up
+// to 64 times. A slab of these is 64 bytes deep, or a whole line if tensor cores multiply and
+// there is room.
 
 struct candidate_choice {
     int16_t m, n, cluster_m, cluster_n, split;
@@ -59,8 +60,8 @@ struct candidate_set candidates_mma(void)
     return (struct candidate_set){threads_load, ARRAY_COUNT(threads_load), true, MULTIPLY_MMA};
 }
 
-// As many stages as shared memory holds beside what is stored of the output tile at one time: the
-// kernels of this project and CUTLASS's store larger tiles in parts.
+// A kernel has as many stages as shared memory holds beside the part of the output tile that is
+// stored at one time. This project's kernels and CUTLASS's store larger tiles in parts.
 static const double stored_bytes = 32768;
 
 static int32_t stages_for(const struct gpu *gpu, const struct problem *p, const struct traits *t)
@@ -70,7 +71,7 @@ static int32_t stages_for(const struct gpu *gpu, const struct problem *p, const 
     double room = gpu->smem_bytes.value - (stored < stored_bytes ? stored : stored_bytes);
     if (gpu->smem_bytes.value <= 0)
         return 4;
-    if (room < 2 * slab) // the output tile then takes the drained stages' place
+    if (room < 2 * slab) // the output tile then takes the place of the stages
         room = gpu->smem_bytes.value;
     int32_t stages = (int32_t)(room / slab);
     return stages > STAGES_MOST ? STAGES_MOST : stages;
@@ -82,7 +83,7 @@ static bool bulk_candidate(struct traits *t, const struct gpu *gpu, const struct
     t->stages = stages_for(gpu, p, t);
     t->threads = 128 + (t->tile_m > 64 ? 256 : 128);
     t->persistent = t->split_k <= 1;
-    if (p->scales.vector > 0 && dtype_bytes(p->in) == 1) // sums are scaled where they are added up
+    if (p->scales.vector > 0 && dtype_bytes(p->in) == 1) // sums are scaled where they are added
         t->promote_k = t->tile_k;
     t->overlap = t->split_k == 1 && t->tile_m > 64 ? OVERLAP_NEXT_TILE : OVERLAP_NONE;
     t->raster_group = deepgemm_group(t->tile_m, t->tile_n, (int32_t)gpu->sm_count.value,
