@@ -41,7 +41,7 @@
 // is subtracted, and so is the time that a library with one thread waited for its processor
 // (arm.h).
 
-// What a library's process has to prepare.
+// The data that a library's process is given before it starts.
 struct arm_wanted {
     const char *path, *kernel, *kind;
     const struct plumb_form *form;
@@ -130,7 +130,7 @@ static void veil_free(struct veil *veil)
 
 // Makes /proc read-only. A library that may write to its files can slow the other side's process
 // (clear_refs), have it killed when memory is short (oom_score_adj), or reset its own peak of
-// memory. It stays as it is where the sandbox has done so already or the system lets nobody.
+// memory. Does nothing if the sandbox has done so already, or if the system allows it to nobody.
 static void close_proc(void)
 {
     const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
@@ -222,13 +222,13 @@ static const double still_ns = 5e3, much_ns = 1e8;
 struct arm_process {
     pid_t pid;
     struct arm_page *page;
-    cpu_set_t alone, all; // where single-threaded libraries run, and where others do
+    cpu_set_t alone, all; // processors of single-threaded libraries, and of the others
     struct frozen frozen;
     uint32_t turn;
     bool stopped, single;
-    double baton_ns[2]; // of an empty turn: with threads anywhere, and on one processor
+    double baton_ns[2]; // time of an empty turn: with threads anywhere, and on one processor
     struct turn_clock clock;
-    double rested_ns; // its processor time when it was stopped
+    double rested_ns; // the processor time that it had used when it was stopped
     struct arm_rest rest;
 };
 
@@ -243,7 +243,7 @@ _Noreturn static void end_alike(int status)
         signal(number, SIG_DFL);
         raise(number);
     }
-    // Whatever its exit code, the reason was not a lost device.
+    // The exit code must not say that the device was lost, because that was not the reason.
     _exit(code == 0 || code == EXIT_NO_DEVICE ? 1 : code);
 }
 
@@ -316,7 +316,7 @@ static double pass_baton(struct arm_process *p, enum arm_request request)
         frozen_set(&p->frozen, false);
         kill(p->pid, SIGCONT);
     }
-    futex_wake(&page->turn); // it may have been woken before, and waits for its turn
+    futex_wake(&page->turn); // it may have been woken before, and then it waits for its turn
     p->stopped = false;
     for (uint32_t done; (done = atomic_load(&page->done)) != p->turn;) {
         if (futex_wait(&page->done, done, WAIT_MS) && waitpid(p->pid, &status, WNOHANG) > 0)
@@ -356,7 +356,7 @@ static void run_on(struct arm_process *p, bool single)
 // Measures while bench runs where it will run when a sample is taken.
 static void time_empty_turns(struct arm_process *p)
 {
-    pass_baton(p, ARM_NOTHING); // maps and starts
+    pass_baton(p, ARM_NOTHING); // the first turn maps and starts things, and does not count
     p->baton_ns[0] = empty_turn_ns(p);
     run_on(p, true);
     sched_setaffinity(0, sizeof(p->alone), &p->alone);
@@ -449,7 +449,7 @@ static int make_page(struct arm_process *p, struct error *err)
             shmctl(segment, IPC_RMID, NULL);
         return -1;
     }
-    shmctl(segment, IPC_RMID, NULL); // it is removed with the last process that has it
+    shmctl(segment, IPC_RMID, NULL); // the system removes it with the last process that uses it
     p->page = map;
     return segment;
 }
@@ -621,9 +621,9 @@ static double arm_process_baton_ns(const struct arm_process *p)
 
 struct arm_record {
     struct arena arena;
-    char *bytes; // the file's; images borrow from it
+    char *bytes; // the bytes of the file, from which images are borrowed
     struct record record;
-    struct instances instances; // there are none before arm_prepare()
+    struct instances instances; // empty before arm_prepare()
 };
 
 int series_refuse(struct series_state *state, enum sample_role role, enum measurement_state why,
@@ -716,7 +716,7 @@ static int open_instances(struct arm *arm, struct error *err)
     const uint32_t sets =
         arm->elsewhere.of ? arm->elsewhere.sets(arm->elsewhere.of) : arm->buffers->sets;
     struct record_places *where = xcalloc(sets, sizeof(*where));
-    // There are more buffer sets than before, so everything is bound anew.
+    // There are more buffer sets than before, so all instances are bound again.
     instances_close(&r->instances);
     for (uint32_t set = 0; set < sets; set++)
         where[set] = arm->elsewhere.of ? arm->elsewhere.places(arm->elsewhere.of, set)

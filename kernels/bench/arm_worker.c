@@ -27,25 +27,31 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// ---- what a library may ask of the system ----
+// ---- the system calls that a library may make ----
 
-// For this process, for good. Threads are allowed; processes, programs, sockets, tracing, shared
-// memory, pages taken out or moved, timers, signals to others and other priorities are not: the
-// call fails with EPERM. A signal to itself that stops it, or that usually comes from outside, ends
-// it by SIGSYS.
+// Sets a seccomp filter for this process, for good. Threads are allowed. These are not, and fail
+// with EPERM: processes, programs, sockets, tracing, shared memory, taking out or moving pages,
+// timers, signals to others, and other priorities. A signal to itself that stops it, or that
+// usually comes from outside, ends it by SIGSYS.
 //
-// A seccomp filter: a list of what is refused, because libraries of numbers ask for much (files of
-// /proc, memory, threads, affinities) that nobody can foresee. clone3 is said not to exist, so that
-// the C library makes its threads with clone, whose flags a filter can see.
-// A process may signal itself, as abort() does. But the first process of a namespace does not even
-// get its own SIGKILL or SIGSTOP, and in one without a namespace they would look as if they came
-// from outside: asking for one of them is the end, by SIGSYS.
-// Both builds have the same pages, of outputs and workspaces. So a process may say of memory only
-// what concerns itself: pages that it took out or moved cost the other build its time. Nor may it
-// have the system do anything later, when it stands still: a timer interrupts whoever runs then,
-// and a signal wakes it. SIGCONT ends every stop, and much sends it: a file that is read, a lease
-// that is broken, a queue that is written to, a parent that ends. What is not thought of here bench
-// sees: a process that ran while it should stand still has worked (arm.c).
+// The filter lists what is refused and not what is allowed, because numerical libraries use
+// much that nobody can foresee (files of /proc, memory, threads, affinities). The reasons
+// for some entries:
+//   clone3    is said not to exist, so that the C library makes threads with clone, whose flags a
+//             filter can see.
+//   signals   A process may signal itself, as abort() does. But the first process of a namespace
+//             does not even get its own SIGKILL or SIGSTOP, and in a process without a namespace
+//             these would look as if they came from outside. So asking for one of them ends it by
+//             SIGSYS.
+//   memory    Both builds have the same pages for outputs and workspaces. So a process may only
+//             give advice that concerns itself: pages that it took out or moved would cost the
+//             other build time.
+//   later     A process may not have the system do anything later, when it stands still: a timer
+//             interrupts whoever runs then, and a signal wakes it. SIGCONT ends every stop, and
+//             many things send it: a file that is read, a lease that is broken, a queue that is
+//             written to, a parent that ends.
+// If something was forgotten here, bench notices: a process that ran while it should stand still
+// has worked (arm.c).
 
 #if defined(__x86_64__)
 #define ARCHITECTURE AUDIT_ARCH_X86_64
@@ -134,17 +140,17 @@ static const int refused[] = {
 static const int file_signals[] = {F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY};
 static const int device_signals[] = {FIOASYNC, FIOSETOWN, SIOCSPGRP};
 
-// Signals that stop a process, and those by which people, schedulers and a machine without memory
-// end one.
+// Signals that stop a process, and signals by which people, schedulers and a machine without
+// memory end one.
 static const int from_outside[] = {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU,
                                    SIGTERM, SIGINT,  SIGHUP,  SIGQUIT, SIGXCPU};
 
-// A Linux with x32 has every system call of x86-64 a second time, at its number plus this one,
+// A Linux with x32 has every system call of x86-64 twice: the second one at its number plus this,
 // under the same architecture's name (AUDIT_ARCH_X86_64).
 enum { OTHER_NUMBERS = 0x40000000 };
 
-// Options of prctl() that have SIGCONT sent, and that say how a processor treats those who run
-// beside and after this process.
+// Options of prctl() that make somebody send SIGCONT, or that say how a processor treats processes
+// that run beside or after this one.
 static const int options[] = {PR_SET_PDEATHSIG, PR_SET_SPECULATION_CTRL, PR_SCHED_CORE};
 
 // Advice that madvise() may give.
@@ -156,14 +162,14 @@ static const int advice[] = {
 
 #define FIELD(name) ((uint32_t)offsetof(struct seccomp_data, name))
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, FIELD(field))
-// Skips `yes` or `no` of the instructions that follow.
+// Skips `yes` or `no` of the following instructions.
 #define IF_EQUAL(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), yes, no)
 #define IF_HAS(bits, yes, no)    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (uint32_t)(bits), yes, no)
 #define RETURN(what)             BPF_STMT(BPF_RET | BPF_K, (uint32_t)(what))
 #define REFUSE                   RETURN(SECCOMP_RET_ERRNO | EPERM)
 #define ALLOW                    RETURN(SECCOMP_RET_ALLOW)
 
-// A filter as it grows.
+// A filter, to which instructions are added.
 struct list {
     struct sock_filter items[512];
     size_t count;
@@ -178,7 +184,8 @@ static void append(struct list *list, const struct sock_filter *items, size_t co
     append(list, (const struct sock_filter[]){__VA_ARGS__},                                        \
            sizeof((const struct sock_filter[]){__VA_ARGS__}) / sizeof(struct sock_filter))
 
-// Two instructions a number: what is returned when it is the one that was loaded.
+// Adds two instructions for each number: they return `answer` if the number is the one
+// that was loaded.
 static void match(struct list *list, const int *numbers, size_t count, uint32_t answer)
 {
     for (size_t i = 0; i < count; i++)
@@ -190,7 +197,7 @@ static void add_processes(struct list *list)
     enum { ENDS = 2 * ARRAY_COUNT(from_outside) };
     const uint32_t self = (uint32_t)getpid();
     APPEND(list, IF_EQUAL(SYS_clone3, 0, 1), RETURN(SECCOMP_RET_ERRNO | ENOSYS));
-    // Flags first, on both architectures; the low half.
+    // On both architectures the flags are the first argument; its lower half is enough.
     APPEND(list, IF_EQUAL(SYS_clone, 0, 4), LOAD(args[0]), IF_HAS(CLONE_THREAD, 1, 0), REFUSE,
            ALLOW);
     APPEND(list, IF_EQUAL(SYS_kill, 0, 5), // process and signal
@@ -206,7 +213,7 @@ static void add_processes(struct list *list)
     APPEND(list, ALLOW);
     APPEND(list, IF_EQUAL(SYS_prlimit64, 0, 5), // process
            LOAD(args[0]), IF_EQUAL(0, 1, 0), IF_EQUAL(self, 0, 1), ALLOW, REFUSE);
-    // Threads have numbers of their own, of which it has no others where it is the first process.
+    // A thread has a number of its own, and the first process of a namespace knows no others.
     if (self != 1)
         APPEND(list, IF_EQUAL(SYS_sched_setaffinity, 0, 5), // thread
                LOAD(args[0]), IF_EQUAL(0, 1, 0), IF_EQUAL(self, 0, 1), ALLOW, REFUSE);
@@ -327,9 +334,9 @@ static void serve(struct worker *w)
     }
 }
 
-// The first process of a namespace does not get a signal that it has no handler for: abort() would
-// be a wrong instruction, and raise() of a fault nothing. bench makes the signal of this exit code
-// again.
+// A handler for signals, because the first process of a namespace does not get a signal without
+// one: abort() would become a wrong instruction, and raise() would do nothing. bench makes the
+// signal again from this exit code.
 static void end_by_signal(int number)
 {
     _exit(128 + number);
@@ -337,7 +344,8 @@ static void end_by_signal(int number)
 
 static void take_signals(void)
 {
-    // Without effect, never taken, or refused by worker_filter().
+    // Signals that need no handler: they have no effect, cannot be handled, or are
+    // refused by worker_filter().
     static const int spared[] = {SIGCHLD, SIGCONT, SIGURG,  SIGWINCH, SIGKILL,
                                  SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
     sigset_t kept;
@@ -356,7 +364,7 @@ int arm_worker_main(int page, int inputs, int outputs)
     const int segments[HOST_RANGES] = {[HOST_INPUTS] = inputs, [HOST_OUTPUTS] = outputs};
     struct error err = {"the shared page cannot be attached"};
     void *map = shmat(page, NULL, 0);
-    // /proc then shows no other library, and none of bench's, its memory.
+    // Then /proc shows this process the memory of no other library, and not that of bench.
     if (prctl(PR_SET_DUMPABLE, 0))
         return 1;
     if (map == (void *)-1 || host_memory_join(segments, &err) || worker_filter(&err)) {

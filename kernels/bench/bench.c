@@ -32,7 +32,7 @@ enum { EXIT_FAILED = 4 };
 struct time_options {
     const char *head, *base, *kernel, *base_kernel, *problem, *pin, *csv;
     uint32_t pairs, blocks, launches, runup, places;
-    uint32_t instances; // 0: as a gate has them
+    uint32_t instances; // instances of each record; 0: as in a gate
     uint64_t seed;
     enum regime regime;
     bool regime_named;
@@ -58,8 +58,9 @@ extern const size_t stand_in_libcudart_size;
 static void bench_end_if_lost(struct open_bench *bench, const char *text);
 static int bench_wake(struct open_bench *bench, struct error *err);
 
-// Loads a library of these bytes for the rest of the process. The loader knows it by the name that
-// it carries, and opens no other of that name; and by the descriptor, which therefore stays taken.
+// Loads a library from these bytes for the rest of the process. The loader recognises it by the
+// name that it carries, and loads no other library of that name. It also recognises it by the
+// descriptor, which therefore stays taken.
 static void load_bytes(const unsigned char *bytes, size_t size, int flags)
 {
     char path[64];
@@ -71,11 +72,11 @@ static void load_bytes(const unsigned char *bytes, size_t size, int flags)
         dlopen(path, RTLD_NOW | RTLD_NODELETE | flags);
 }
 
-// A library that is linked with -lcuda needs libcuda.so.1, which comes with the driver. Where the
-// driver is not installed this loads a stand-in of that name (stand_in/libcuda.c). And what stands
-// before the runtime (stand_in/libcudart.c), for all that is loaded later. Only for a process that
-// launches nothing. When it fails nothing is loaded, and libraries that need the driver are refused
-// by the loader, which names it.
+// Loads two stand-ins, in a process that launches nothing. A library that is linked with -lcuda
+// needs libcuda.so.1, which comes with the driver; if no driver is installed, stand_in/libcuda.c
+// takes that name. And stand_in/libcudart.c comes before the CUDA runtime, for all libraries loaded
+// later. If this fails, nothing is loaded, and the loader refuses libraries that need the driver
+// and names it.
 static void stand_in(void)
 {
     if (!dlopen("libcuda.so.1", RTLD_LAZY))
@@ -85,7 +86,7 @@ static void stand_in(void)
 
 // ---- by hand: list, time, calibrate ----
 
-// The estimate of a block is the 10 % trimmed mean of its pairs' log ratios; its standard error
+// The estimate of a block is the 10 % trimmed mean of its pairs' log ratios. Its standard error
 // comes from the winsorised standard deviation (R. Wilcox, Introduction to Robust Estimation and
 // Hypothesis Testing, 2012, section 3.3): s_w / ((1 - 2 g) sqrt(n)), g = 0.1.
 
@@ -194,7 +195,7 @@ static double now_ns(void)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-// took_ns: of the block, with all that is between its samples.
+// took_ns: time of the block, with everything between its samples.
 static void print_block(FILE *out, const struct collected *c, double took_ns, uint32_t block,
                         const struct problem *problem, double *scratch)
 {
@@ -247,8 +248,7 @@ static int print_state(FILE *out, const char *when, const struct series_state *s
     return state->state == MEASURED_OK ? 0 : EXIT_BROKEN;
 }
 
-// Opens a series in a place of its own, and times it. It stays open, so that the next one lies
-// elsewhere.
+// Opens a series and times it. It stays open, so that the next series gets another place in memory.
 static int time_place(struct timed_series **out, struct open_bench *bench, struct collected *c,
                       const struct series_spec *spec, struct error *err)
 {
@@ -288,7 +288,7 @@ static int time_series(struct open_bench *bench, struct collected *c,
     return code;
 }
 
-// The regime that --regime or the problem says; --warm and --flush belong to cold.
+// The regime that --regime or the problem names; --warm and --flush make it cold.
 static enum regime regime_of(const struct time_options *o, const struct problem *problem,
                              const char *device_kind)
 {
@@ -401,7 +401,7 @@ enum { SERIES_MAX = 1024, COUNT_MAX = 1000000 };
 struct open_series {
     int64_t id;
     struct timed_series *series;
-    uint64_t changes; // of the protocol, when it was last settled
+    uint64_t changes; // `changes` of the protocol, at the time of the last settling
 };
 
 struct protocol {
@@ -409,9 +409,9 @@ struct protocol {
     size_t figures; // sent by this calibrate
     struct open_series open[SERIES_MAX];
     size_t count;
-    uint64_t changes; // series opened and closed
+    uint64_t changes; // how often series were opened or closed
     bool placed;      // the parent has said which processors are our own
-    char singly[64];  // the last kernel of which tell_singly() told
+    char singly[64];  // the kernel that tell_singly() last told about
 };
 
 static void put(struct open_bench *bench, struct wire_line *line)
@@ -437,7 +437,7 @@ static void bench_end_if_lost(struct open_bench *bench, const char *text)
         return;
     put_text(bench, "note", text);
     fflush(NULL);
-    // Nothing can be freed on a device that does not answer.
+    // On a device that does not answer, nothing can be freed.
     if (bench->device->loss == DEVICE_POISONED)
         abort();
     _Exit(EXIT_NO_DEVICE);
@@ -578,7 +578,7 @@ static void put_state(struct open_bench *bench, const char *record, int64_t id,
     put(bench, &line);
 }
 
-// Once, for they stay the same.
+// Takes processors once, because they stay the same.
 static int take_processors(struct protocol *p, const struct wire_record *r, struct error *err)
 {
     const char *text = wire_text(r, "processors");
@@ -592,7 +592,7 @@ static int take_processors(struct protocol *p, const struct wire_record *r, stru
     return 0;
 }
 
-// Once a kernel: its figures are of launches a little further apart.
+// Says once for each kernel that its figures come from launches that are a little farther apart.
 static void tell_singly(struct protocol *p, const char *kernel)
 {
     char text[200];
@@ -773,7 +773,7 @@ static int dispatch(struct protocol *p, const struct wire_record *r, struct erro
     return error_set(err, "bench: unknown command '%.40s'", r->name);
 }
 
-// Memory that was not there though nothing else is open: no kernel's fault.
+// Memory was short although nothing else is open: that is no kernel's fault.
 static void put_failure(const struct protocol *p, const char *text)
 {
     struct wire_line line;
@@ -953,7 +953,8 @@ static int read_flush(enum flush *out, const char *text)
     return -1;
 }
 
-// Names between commas. Not in the usage: for who looks into the stopwatch itself (device.h).
+// Reads names between commas. The usage does not mention them: they are for people who study the
+// stopwatch itself (device.h).
 static int read_variant(unsigned *out, const char *text)
 {
     static const char *const names[] = VARIANT_NAMES;
@@ -997,7 +998,7 @@ static int read_number(struct time_options *time, int code, const char *text)
     return 0;
 }
 
-// One option of `time`; -1 when it is not understood.
+// Reads one option of `time`; -1: it is not understood.
 static int read_option(struct time_options *time, int code)
 {
     switch (code) {
@@ -1058,7 +1059,7 @@ static int read_option(struct time_options *time, int code)
     }
 }
 
-// Before anything is measured; what else than that is asked may be all there is.
+// Prepares the device before anything is measured. Some commands only ask, and never come here.
 static int bench_wake(struct open_bench *bench, struct error *err)
 {
     if (bench->awake || !bench->ops->wake)

@@ -98,8 +98,8 @@ static int fill_sets(struct buffers *b, uint64_t key, uint32_t from, uint32_t en
     return 0;
 }
 
-// contents_form.c: what those of a form hold. Known inputs are drawn from a seed, and so are fresh
-// ones but A and B of a product, which become noise as those of a plain problem do.
+// Fills the known contents of a form. Known inputs are drawn from a seed. So are fresh ones, except
+// A and B of a product, which become noise as in a plain problem.
 static int buffers_form_known(struct buffers *b, struct error *err)
 {
     b->is_noise = false;
@@ -146,8 +146,8 @@ enum {
     KEY_OUTPUT
 }; // streams of the generator
 
-// How many lines share one that is renewed: in an operand that is noise already, and in an output
-// that a launch has written; and from which size on.
+// One line in so many is renewed: in an operand that holds noise already, and in an output that a
+// launch has written. Smaller sizes are renewed as a whole.
 enum { ONE_IN = 8, OUTPUT_ONE_IN = 2, SMALL_BYTES = 1 << 20, SHORT_BYTES = 1024 };
 
 static int open_pool(struct buffers *b, int out, double scale, struct error *err)
@@ -276,14 +276,15 @@ static bool by_tiles(const struct problem *p)
     return p->in != DTYPE_FP32 && p->in != DTYPE_FP64;
 }
 
-// A part of what is small is not worth the trouble; and every row must have lines of its own in it.
+// Whether it is worth renewing only a part of an operand. It is not for small operands; and every
+// row must have renewed lines.
 //
-// Who keeps operands and product can add to it what the lines in which operands differ make of it,
-// in two products, of one operand each. Of the smallest tile that tensor cores take, 8 lines of
-// operands deep, 1 - (7/8)^8 = 66 % has such a line, so the two cost 1.3 of the one that they
-// replace, and more of taller tiles; and to find the lines takes as long as reading all. What
-// multiplies row by row costs a quarter: numbers that tensor cores do not take whole are all
-// renewed.
+// Could a kernel keep operands and product, and add only the effect of the changed lines? It would
+// need two products, of one operand each. In the smallest tile of tensor cores, which is 8 lines of
+// operands deep, 1 - (7/8)^8 = 66 % of tiles have a changed line. So both products cost 1.3 times
+// the one that they replace, and more with taller tiles; and finding the lines takes as long as
+// reading everything. But a kernel that multiplies row by row would need only a quarter of the
+// work. So numbers that tensor cores do not multiply are all renewed.
 static bool is_worth(const struct problem *p, uint64_t bytes)
 {
     return by_tiles(p) && bytes >= SMALL_BYTES && (double)p->k * dtype_bytes(p->in) >= SHORT_BYTES;
@@ -302,16 +303,18 @@ static struct noise fresh_operand(const struct buffers *b, int i, const struct r
     return noise;
 }
 
-// Whether each launch writes the whole output, so that a part of it shows whether it was written.
+// Whether each launch writes the whole output. Only then does disguising a part of it show that
+// it was written.
 static bool is_product(const struct buffers *b)
 {
     return !b->problem.number_count && !b->parts.restored;
 }
 
-// Of what the other side of a pair has left half of the lines are enough, at places that are drawn,
-// where a kernel works by tiles. Who computes one element of each line knows which lines are right,
-// for a sixteenth or a thirty-second of the work; of the smallest tile, 8 lines, all are right once
-// in 256 times. Who works row by row would leave out half of it: there all lines are written.
+// Noise over the output that the other side of a pair has left. Where kernels work by tiles, half
+// of the lines are enough, at places that are drawn. A kernel that computes one element of each
+// line knows which lines are right already, for a sixteenth or a thirty-second of the work; but in
+// the smallest tile, 8 lines, all are right only once in 256 times. A kernel that works row by row
+// could leave out half of its work, so there all lines are written.
 static struct noise disguise_of(const struct buffers *b, const struct renewal *renewal)
 {
     const uint64_t bytes = b->parts.output.bytes;
@@ -386,8 +389,8 @@ static struct region place(size_t *end, size_t bytes)
     return region;
 }
 
-// Where inputs lie in their block, and the output in its block. In a set that is not `whole` the
-// largest input lies elsewhere, and has no bytes here.
+// The places of inputs in their block, and of the output in its block. In a set that is not
+// `whole`, the largest input lies elsewhere and has no bytes here.
 static struct regions regions_of(const struct parts *p, bool whole)
 {
     struct regions r = {.blocks = {GUARD, GUARD}};
@@ -407,8 +410,9 @@ static double set_bytes(const struct parts *p, bool whole)
 double buffers_need_bytes(const struct parts *p, const struct device_ops *ops,
                           struct device_base *device)
 {
-    // buffers_grow() makes copies of large operands until the flush's size has passed, and one
-    // more. What a batch touches beside them is bounded by what a device moves in that time.
+    // buffers_grow() makes copies of large operands until the flush's size has passed, and
+    // one more. What a batch touches beside them is limited by the bytes that a device moves
+    // in that time.
     enum { FLUSHES = 20 };
     const double flush = (double)ops->flush_bytes(device);
     const double known = (double)regions_of(p, true).blocks[BUFFER_INPUTS];

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Fills, restores and compares the memory of a captured series. The contents are files beside the
-// record. They are written to the device once; all copies and comparisons after that are the
-// device's, but for what differs.
+// record. They are written to the device once. After that the device makes all copies and
+// comparisons; only differences are read back.
 //
-// An allocator puts many tensors into one allocation. So a content is cut where launches are given
-// its addresses, and what lies from one to the next is called a tensor. It is a result where the
-// launch that is given it last writes it. Where that one only reads it, it is what launches leave
-// for each other, which may be otherwise in the head, and is told. Where the head's buffers do not
-// correspond to the base's, it has contents of its own, and each result of the base is looked for
-// among its results.
+// An allocator puts many tensors into one allocation. So a content is cut at the addresses that
+// launches are given, and the part from one such address to the next is called a tensor. A tensor
+// is a result if the last launch that is given it writes it. If that launch only reads it, launches
+// leave it for each other; it may be different in the head, and this is only reported. If the
+// head's buffers do not correspond to the base's, the head has contents of its own, and each result
+// of the base is looked for among the head's results.
 #include "kernels/bench/series_parts.h"
 
 #include "model/record/record.h"
@@ -25,9 +25,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Bytes that ranges are rounded to; and how far contents lie behind each other, as the operands of
-// a library do (buffers.c): all of them at the begin of a page of the device each, kernels of
-// tensor cores were 3 % faster, and a barrier more 1 % dearer.
+// Ranges are rounded to EVERY bytes. Contents lie APART bytes behind each other, as the operands of
+// a library do (buffers.c): if each began at a page of the device, kernels on tensor cores were 3 %
+// faster, and a barrier cost 1 % more.
 enum { EVERY = 4096, APART = 4096, ALIGN = 512 };
 // Where a comparison may begin, and how much of two inputs is compared.
 enum { STEP = 16, BEGIN = 4096 };
@@ -43,7 +43,7 @@ struct content {
     bool of[2];                  // by role: its launches are given this content
 };
 
-// The range from one address that launches are given to the next.
+// A range from one address that launches are given to the next one.
 struct tensor {
     size_t content;
     uint64_t at, end;
@@ -57,7 +57,7 @@ struct tensors {
     size_t count, room;
 };
 
-// What the base changes, and where the head has the same.
+// A range that the base changes, and the place where the head has the same.
 struct wanted {
     uint64_t bytes;
     bool result;
@@ -1244,8 +1244,8 @@ static int find_owns(struct captured *c, struct series_state *state, struct erro
     return status;
 }
 
-// Runs a head whose buffers do not correspond on the buffers of its own program, which must have
-// filled them as the base's program did. Results may lie anywhere.
+// Runs a head whose buffers do not correspond to the base's. It uses the buffers of its own
+// program, which must have filled them as the base's program did. Its results may lie anywhere.
 static int hold_apart(struct captured *c, struct series_state *state, struct error *err)
 {
     size_t differ, count;
@@ -1286,7 +1286,7 @@ static int hold_head(struct captured *c, struct series_state *state, struct erro
     if ((stop = keep_own(c, state, err)) ||
         c->count == arm_record(&c->arms[ROLE_BASE])->content_count || !c->repeats)
         return stop;
-    // It may have a workspace of its own, in which a second launch finds something else.
+    // The head may have a workspace of its own, in which a second launch finds other data.
     const double error = c->error;
     if (restore_one(c, ROLE_HEAD, err) || (stop = launch(c, ROLE_HEAD, state, err)) ||
         (stop = launch(c, ROLE_HEAD, state, err)))
@@ -1354,7 +1354,8 @@ static int open_as(struct captured **out, struct arm arms[2], bool apart,
     struct error why;
     if (take_contents(c, &why))
         return series_refuse(state, c->says, MEASURED_UNBUILDABLE, "%.500s", why.text);
-    // A set, what is restored, what base and head leave, and what was there before a launch.
+    // Memory for a set, for the data to restore, for what base and head leave, and for what was
+    // there before a launch.
     const double wanted = (c->apart ? 5 : 4) * (double)set_bytes(c);
     const double room = (double)c->ops->free_bytes(c->device);
     if (wanted > room)
@@ -1386,9 +1387,9 @@ static bool same_order(const struct record *a, const struct record *b)
     return same;
 }
 
-// A head whose results are not where the base's are may have them elsewhere: among the same places,
-// given to launches in another order. Which place is which is not known then; so where its program
-// also filled its inputs otherwise, it is not judged.
+// If the head's results are not where the base's are, they may be elsewhere: among the same places,
+// but given to launches in another order. It is then not known which place is which. So if its
+// program also filled its inputs in another way, the head is not judged.
 int captured_open(struct captured **out, struct arm arms[2], struct series_state *state,
                   struct error *err)
 {

@@ -307,36 +307,38 @@ static int take_untold(double *least_ns, struct timed_series *s, uint32_t launch
     return 0;
 }
 
-// How launches meet the device. No launch, timed or not, finds contents or an output that another
-// one of its sample had, but in `warm` the untimed one before it, and there contents and output
-// change in between: so what is looked at behind the last is what each has computed.
-//     cold         what was measured before regimes had names: behind a flush that reads twice the
-//                  L2, one launch from 50 us on, and below a batch, of which only the first launch
-//                  finds the L2 clean. The switch is batch_below_ns.
-//     stream       on a device that has been at work (settle()), behind a flush that reads twice
-//                  the L2, launches for 1 ms to bring power and clock to where they stay, the last
-//                  of them a run-up, then the timed ones without a pause, as graphs. Of these two
-//                  each set is met once; of the largest operand so many copies are met in turn that
-//                  more than twice the L2 lies between two launches on one. Where one side's
-//                  launches can be no graph, both sides' are queued one by one.
-//     isolated     the device stands still, the L2 is read full of clean lines, it rests for 15 us,
-//                  one launch.
+// The manner of each regime: how launches meet the device. No launch, timed or not, finds contents
+// or an output that another launch of its sample had. The exception is the untimed launch before it
+// in `warm`, and between these two, contents and output change. So what is checked after the last
+// launch is the work of each of them.
+//     cold         as measured before regimes had names: after a flush that reads twice the L2, one
+//                  launch if it takes at least 50 us, else a batch, in which only the first launch
+//                  finds the L2 clean. batch_below_ns is the limit.
+//     stream       on a device that has been at work (settle()). After a flush that reads twice the
+//                  L2, launches for 1 ms bring power and clock to where they stay; the last of them
+//                  are a run-up. Then come the timed ones without a pause, as graphs. Both meet
+//                  each set once. There are so many copies of the largest operand that more than
+//                  twice the L2 lies between two launches on one copy. If the launches of one side
+//                  cannot be a graph, those of both sides are queued one by one.
+//     isolated     the device stands still, the L2 is read full of clean lines, the device rests
+//                  for 15 us, one launch.
 //     dirty        the L2 is written full, one launch without a pause; before it the same for 8 ms,
-//                  as in a loop of a benchmark.
-//     warm         likewise on a device at work, heated for 1 ms, one launch on a set, fresh
-//                  numbers in a part of it (noise.h), one launch on it.
+//                  as in the loop of a benchmark.
+//     warm         also without a pause, on a device heated for 1 ms: one launch on a set, fresh
+//                  numbers in a part of the set (noise.h), one launch on it.
 //     activations  the device stands still, the L2 is read full of other lines, then A and C are
 //                  read, one launch.
-// Of the last four a sample holds as many as last 0.4 ms together, at most eight, each on a set of
-// its own, with two events of its own. None of the five has a switch.
-// What heats is the kernel itself, on sets of its own: where power limits, the clock is what its
-// own power makes it, and heated by the base's a head that needs less was 0.9 % slower instead
-// of 3.3 % faster (TF32 at 4096^3 on an H100). Where a regime wants a device at rest, it is left
-// alone before the first pair, for what ran before is remembered: 182 us instead of 157. And before
-// each sample, for writing and looking is work too: e4m3_promoted with a stage less at
-// 4096x7168x2048 was 1.5 % slower right behind it, and 2.0 to 2.6 % by a stopwatch that
-// writes nothing. Among dirty lines the same change was +2.0 % at once, +0.8 % after
-// ten rounds, +0.6 % after thirty, and +0.5 % by Triton's do_bench.
+// In the last four, a sample has as many launches as last 0.4 ms together, at most eight, each on a
+// set of its own and with two events of its own. None of the five has a limit like that of cold.
+//
+// The kernel itself heats the device, on sets of its own. Where power is the limit, its own power
+// decides its clock: heated by the base's kernel, a head that needs less power was 0.9 % slower
+// instead of 3.3 % faster (TF32 at 4096^3 on an H100). If a regime needs a device at rest, it rests
+// before the first pair, because earlier work has an effect: 182 us instead of 157. It also rests
+// before each sample, because writing and checking are work, too: e4m3_promoted with a stage less
+// at 4096x7168x2048 was 1.5 % slower right after them, and 2.0 to 2.6 % slower by a stopwatch that
+// writes nothing. With dirty lines the same change was +2.0 % at once, +0.8 % after ten rounds,
+// +0.6 % after thirty, and +0.5 % by Triton's do_bench.
 static const struct manner manners[REGIMES] = {
     [REGIME_COLD] = {.flush = FLUSH_READ},
     [REGIME_STREAM] = {.flush = FLUSH_READ, .runup = true, .heated = true},

@@ -1,49 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A turn of a series: fresh contents, disguised outputs, samples that are looked at afterwards.
+// A turn of a series: fresh contents, disguised outputs, and samples that are checked afterwards.
 //
-// How far may digests differ? A chunk's is a sum of 256 elements with random signs. An element of
-// either side is off by the tolerance t at most, and by t / 8 in the mean square where it comes
-// from rounding alone (check.h), so that the difference of two chunks has a standard deviation of
-// sqrt(2 * 256) t / 8 = 2.8 t at most. The limit of 17 t is six times that; of one element alone
-// (chunks at an end are shorter) it is 2 t, which two right sides cannot reach. What a wrong
-// element is off by is 1.4 of the scale, a wrong row of a tile 8 and more: of bf16 17 t are 0.5, of
-// e4m3 outputs 8.5.
+// The limit for digests. The digest of a chunk is a sum of 256 elements with random signs. An
+// element of either side is off by at most the tolerance t, and by t / 8 in the mean square if only
+// rounding is the cause (check.h). So the difference of two chunks has a standard deviation of at
+// most sqrt(2 * 256) t / 8 = 2.8 t. The limit of 17 t is six times that. For a single element
+// (chunks at an end are shorter) it is 2 t, which two correct sides cannot exceed. A wrong element
+// is off by 1.4 of the scale, a wrong row of a tile by 8 and more; 17 t are 0.5 for bf16 and 8.5
+// for e4m3 outputs.
 //
-// What is found, and how often. None of it depends on how fast a kernel or a machine is: the turns
-// of an opening are counted, and so are pairs and launches (tests/kernels/test_unguessed.c counts
-// what is found).
-//     digests         A launch that one side alone has wrong is found in any turn: a chunk that
-//                     differs by more than the limit, wherever it is, with 1; of outputs of more
-//                     than a million elements one chunk of four, so that one wrong chunk is found
-//                     with 1/4 and a wrong tile of 64 rows and more with 1. Who is wrong in a share
-//                     q of its launches is found by n of them with 1 - (1 - q)^n.
-//     contents        Who keeps a product of other contents is such a launch, each time.
-//     disguise        Who leaves where one line of its output is right already, and comes second:
-//                     on a GPU, from 1 MiB on it leaves in 3/4 of the turns, and is found in each
-//                     of them. Smaller outputs are disguised wholly: it never leaves. An opening
-//                     has the head second in six turns, of which the first and those behind a known
-//                     one are wholly disguised too: found with 1 - (1 - 3/4 * 31/32)^5 = 99.85 %.
-//                     In each pair that follows, where chance has the head second: 36 %.
-//     known contents  Two sides that are wrong alike are found by these alone: in one turn of 32,
-//                     by n turns with 1 - (31/32)^n; in every second of a head alone. One set of a
-//                     batch is looked at.
-//     lines           Of operands from 1 MiB on that tensor cores take, seven lines of eight stay.
-//                     Who keeps the product and adds what the eighth makes of it computes more than
-//                     anew (buffers.c). Who multiplies those row by row computes less.
-//     inputs          Who writes to them: on the host it dies. Elsewhere one vector of each line
-//                     that was renewed is looked at: of four, so a single one is found with 1/4,
-//                     a line with 1, and nothing that was not renewed.
-//     heat            Launches that only heat go over two sets of their own, with other numbers in
-//                     each round; how many they are is drawn for each turn, of two numbers at
-//                     least. What the last one left on each is digested like all else, so who
-//                     leaves out one of so many knows with 2/3 or less which it may be, and is
-//                     found else. Of forms, and of what is captured, numbers stay from round to
-//                     round: who keeps what it knows of them may idle there, is cooler, and faster
-//                     by what its clock is higher. So may who heats a warm set, which nobody looks
-//                     at.
-//     bounds          Guards and gaps are held when a series is opened and closed, with 1 where a
-//                     kernel always writes there; between these nobody looks.
+// What is found, and how often. None of it depends on how fast a kernel or a machine is, because
+// the turns of an opening are counted, and so are pairs and launches
+// (tests/kernels/test_unguessed.c counts what is found).
+//     digests         A launch that only one side gets wrong is found in any turn: a chunk that
+//                     differs by more than the limit is found with probability 1, wherever it is.
+//                     In outputs of more than a million elements, one chunk of four is digested:
+//                     one wrong chunk is found with 1/4, and a wrong tile of 64 rows and more with
+//                     1. A side that is wrong in a share q of its launches is found by n of them
+//                        with
+//                     1 - (1 - q)^n.
+//     contents        A kernel that keeps a product of other contents is wrong in this way each
+//                     time.
+//     disguise        A kernel may come second and leave out its work if one line of its output is
+//                     right already. On a GPU, from 1 MiB on, it does so in 3/4 of the turns, and
+//                     is found in each of them. Smaller outputs are disguised completely: it never
+//                     can. In an opening the head is second in six turns. The first of these, and
+//                     those after a turn with known contents, are disguised completely: it is found
+//                     with 1 - (1 - 3/4 * 31/32)^5 = 99.85 %. In each later pair, where chance
+//                     decides whether the head is second: 36 %.
+//     known contents  Only these find two sides that are wrong alike: in one turn of 32, so by n
+//                     turns with 1 - (31/32)^n; if there is only a head, in every second turn. One
+//                     set of a batch is checked.
+//     lines           In operands from 1 MiB on that tensor cores multiply, seven of eight lines
+//                     stay. A kernel that keeps the product and adds the effect of the eighth line
+//                     computes more than for a new product (buffers.c). For operands that are
+//                     multiplied row by row it would compute less, so these change completely.
+//     inputs          A kernel that writes to its inputs dies on the host. Elsewhere one vector of
+//                     each renewed line is checked: one of four, so a single changed vector is
+//                     found with 1/4, and a changed line with 1. Lines that were not renewed are
+//                     not checked.
+//     heat            Launches that only heat use two sets of their own, with other numbers in each
+//                     round. Their number is drawn for each turn, from at least two possible ones.
+//                     What the last one left on each set is digested, too. So a kernel that skips
+//                     one of them can only guess which one nobody checks, and is right with at most
+//                     2/3. For forms and captures, numbers stay the same from round to round: a
+//                     kernel that remembers them could idle there, stay cooler, and be faster by
+//                     its higher clock. The same is true of the launches that heat a warm set,
+//                     which nobody checks.
+//     bounds          Guards and gaps are checked when a series is opened and closed. A kernel that
+//                     always writes there is found with 1; in between nobody checks.
 #include "kernels/bench/series_parts.h"
 #include "kernels/device/check.h"
 #include "kernels/device/noise.h"

@@ -43,7 +43,7 @@ static int64_t chunks_of(const struct row_run *run)
     return (run->to - run->from + UNTOUCHED_CHUNK - 1) / UNTOUCHED_CHUNK;
 }
 
-// Takes one chunk in so many, of `count` of which `wanted` can be read.
+// The n for which about `wanted` chunks can be read if one of n is taken.
 static uint64_t one_in(double count, double wanted)
 {
     return count <= wanted ? 1 : (uint64_t)(count / (wanted > 1 ? wanted : 1)) + 1;
@@ -89,7 +89,7 @@ static size_t pitch_of(const struct buffers *b)
     return (size_t)((double)b->args->form.ldc * dtype_bytes(b->problem.out));
 }
 
-// The last row ends with its last number.
+// The last row ends with its last number, not with its gap.
 static size_t bytes_of(const struct buffers *b, const struct untouched_chunk *chunk)
 {
     const size_t from = (size_t)chunk->row * pitch_of(b);

@@ -57,9 +57,9 @@ bool calibrate_studied(const char *only, const char *key)
 
 // ==== the host's micro-benchmarks ====
 //
-// What the models need to know of the host's CPU, measured in about two seconds: the clock of a
-// busy core, FP32 operations per clock, bandwidth of memory and of the last-level cache, load
-// latencies.
+// Measures the figures of the host's CPU that models need, in about two seconds: the clock
+// of a busy core, FP32 operations per clock, bandwidth of memory and of the last-level
+// cache, load latencies.
 
 #if defined(__x86_64__)
 #include <immintrin.h>

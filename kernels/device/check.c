@@ -33,7 +33,7 @@ double check_tensor_scale(const struct problem *p)
     return p->in == DTYPE_E2M1 ? 1 / sqrt(product_scale(p)) : 1;
 }
 
-// Everything that is added has the size of the product.
+// Everything that is added to the product has the product's size.
 double check_scale(const struct problem *p)
 {
     const double tensors = check_tensor_scale(p) * check_tensor_scale(p);

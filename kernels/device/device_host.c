@@ -29,13 +29,14 @@
 
 // ==== the reference ====
 //
-// The host's references, of plain problems and of forms: float64 products.
+// The host's references of plain problems and of forms: products in float64.
 //
-// Up to EXACT_WORK multiply-adds every element is computed. Beyond that, some rows are (spread
-// evenly and always the first and the last), and all rows are held against a random projection as
-// R. Freivalds proposed (Information Processing Letters 9, 1979): with a random vector x, C x = A
-// (B x) takes O(mn + mk + nk), and an error e in one element moves its row's sum by e x_j. A row's
-// rounding errors add up like sqrt(n) of one's, so the row fails beyond 8 sqrt(n) tolerances.
+// With up to EXACT_WORK multiply-adds every element is computed. With more, only some rows are
+// (evenly distributed, always with the first and the last), and all rows are checked by a random
+// projection, as R. Freivalds proposed (Information Processing Letters 9, 1979): with a random
+// vector x, C x = A (B x) takes O(mn + mk + nk), and an error e in one element changes its row's
+// sum by e x_j. The rounding errors of a row add up like sqrt(n) times one error, so a row is wrong
+// beyond 8 sqrt(n) tolerances.
 
 enum { ROWS_LEAST = 16, PROJECTION = 3, HOST_LANES = 8 };
 
@@ -43,9 +44,9 @@ static const double EXACT_WORK = 1.1e9;
 
 struct reference {
     struct problem problem;
-    double *exact;     // [rows][n], of row_at[]
+    double *exact;     // [rows][n], for the rows in row_at[]
     int64_t *row_at;   // batch * m + i
-    int64_t rows;      // computed exactly; batch * m when all are
+    int64_t rows;      // number of rows computed exactly; batch * m if all are
     double *projected; // [batch * m]: A (B x); NULL when all rows are exact
     double *x;         // [n]
 };
@@ -59,7 +60,7 @@ static void fetch(double *out, const void *matrix, enum dtype type, int64_t firs
         out[i] = inputs_load((int)type, matrix, (uint64_t)(first + i * step)) * scale;
 }
 
-// Eight columns of B, k by HOST_LANES.
+// Reads eight columns of B, as k by HOST_LANES.
 static void fetch_lanes(double *out, const struct problem *p, const void *b, int64_t first,
                         int64_t col)
 {
@@ -74,7 +75,8 @@ static void fetch_lanes(double *out, const struct problem *p, const void *b, int
     }
 }
 
-// What both multiply with: out[i] = the sum over l < k of a[l] * lanes[l * HOST_LANES + i].
+// The multiplication that both kinds of reference use: out[i] = the sum over l < k of a[l] *
+// lanes[l * HOST_LANES + i].
 static void host_dots(double out[HOST_LANES], const double *a, const double *lanes, int64_t k)
 {
     double sum[HOST_LANES] = {0};
@@ -86,7 +88,8 @@ static void host_dots(double out[HOST_LANES], const double *a, const double *lan
         out[lane] = sum[lane];
 }
 
-// Columns col .. col + HOST_LANES of the exact rows of one batch entry. rows: [count][k] of A.
+// Computes columns col .. col + HOST_LANES of the exact rows of one batch entry. rows:
+// [count][k] of A.
 static void exact_columns(struct reference *r, const void *b, const double *rows, double *lanes,
                           int64_t batch, int64_t first_row, int64_t count, int64_t col)
 {
@@ -127,7 +130,7 @@ static void compute_exact(struct reference *r, const struct plumb_args *args)
     free(lanes);
 }
 
-// y = B x of one batch entry, then A y for all its rows.
+// Computes y = B x for one batch entry, then A y for all its rows.
 static void project(struct reference *r, const struct plumb_args *args, int64_t batch, double *y,
                     double *row)
 {
@@ -174,7 +177,8 @@ static int host_reference(struct reference **out, struct device_base *device,
     const bool dual = problem->epilogue == EPILOGUE_DUAL_SILU;
     double row_work = (double)problem->n * (double)problem->k;
     int64_t per_batch = m;
-    if (row_work * (double)m * (double)batches > EXACT_WORK && !dual) // silu has no projection
+    // there is no projection for silu
+    if (row_work * (double)m * (double)batches > EXACT_WORK && !dual)
         per_batch =
             (int64_t)fmin((double)m, fmax(ROWS_LEAST, EXACT_WORK / row_work / (double)batches));
     r->problem = *problem;
@@ -198,7 +202,7 @@ struct signed_output {
     const struct inputs_signs *signs;
 };
 
-// As it was without the signs.
+// The element as it was without the signs.
 static double element(const struct reference *r, const struct signed_output *out, int64_t row,
                       int64_t col)
 {
@@ -211,7 +215,7 @@ static void compare_projection(struct comparison *out, const struct reference *r
                                const struct signed_output *output, double tolerance)
 {
     const struct problem *p = &r->problem;
-    // In units of one element's error, so that one tolerance serves both.
+    // The error is in units of one element's error, so that one tolerance serves both checks.
     const double scale = check_scale(p) * 8 * sqrt((double)p->n);
     for (int64_t row = 0; row < p->batch * p->m; row++) {
         double sum = 0;
@@ -254,18 +258,18 @@ static void host_reference_free(struct device_base *device, struct reference *r)
 
 // ---- forms: float64 products of elements that are read one by one (form.h) ----
 
-// Up to FORM_WORK multiply-adds all rows are computed; beyond that some are, spread evenly over
-// those of all groups, and always the first and the last.
+// With up to FORM_WORK multiply-adds all rows are computed. With more, only some rows are, evenly
+// distributed over those of all groups, always with the first and the last.
 static const double FORM_WORK = 5e8;
 
 struct form_reference {
     struct problem problem;
     struct form_view view;
-    double *exact;   // [rows][n], of row_at[]
+    double *exact;   // [rows][n], for the rows in row_at[]
     int64_t *row_at; // rows of C
-    int64_t *matrix; // of B, for each
+    int64_t *matrix; // the matrix B of each row
     int64_t rows;
-    bool all; // rows that are computed are all that there are
+    bool all; // every row is computed
 };
 
 // Keeps some of the rows when all are too much work.
@@ -297,7 +301,7 @@ static void fetch_form_lanes(double *out, const struct form_reference *r, int64_
     }
 }
 
-// All columns of the rows from `first` to `end`, which have one matrix B.
+// Computes all columns of the rows from `first` to `end`, which are multiplied by one matrix B.
 static void multiply(struct form_reference *r, int64_t first, int64_t end, const double *a,
                      double *lanes)
 {
@@ -383,7 +387,7 @@ static void host_form_reference_free(struct device_base *device, struct form_ref
 
 // ---- noise and digests ----
 
-// Every vector, without asking of each whether it is meant: what is written whole is renewed whole
+// Writes every vector, without asking for each whether it is drawn: here everything is renewed
 // before each launch.
 static void write_whole(const struct noise *noise, uint32_t place, uint64_t signs, uint64_t key)
 {
@@ -470,7 +474,7 @@ static uint64_t changed_inputs(const struct look *look)
     return changed;
 }
 
-// `out` keeps what the first look of a pair found.
+// `out` keeps the findings of the first look of a pair.
 static void host_look(struct findings *out, const struct look *look)
 {
     double *store = look->store;
@@ -494,18 +498,19 @@ static void host_look(struct findings *out, const struct look *look)
 
 struct host {
     struct device_base base;
-    cpu_set_t cpus;  // that this process may use
-    cpu_set_t alone; // of them, where single-threaded kernels are pinned
+    cpu_set_t cpus;  // processors that this process may use
+    cpu_set_t alone; // the one of them on which single-threaded kernels run
     struct host_memory *memory;
     char *flush;
     size_t flush_bytes;
-    volatile uint64_t sink; // keeps the flush's reads
+    volatile uint64_t sink; // so that the compiler keeps the flush's reads
 };
 
 // OpenBLAS 0.3.21 takes CPUs that are newer than itself for a Prescott and is then five times
-// slower (seen on an Emerald Rapids). A control must not depend on that: name the family by what
-// the CPU can do, unless the user has named one; kernels' notes say which was used. And its threads
-// shall not spin for long after a launch (2^26 clocks by default), where they disturb what follows.
+// slower (seen on an Emerald Rapids). A control must not depend on that. So this names the CPU's
+// family by its instruction sets, unless the user has named one; kernels' notes say which family
+// was used. It also stops OpenBLAS's threads from spinning for long after a launch (2^26 clocks by
+// default), where they would disturb later work.
 static void calm_openblas(void)
 {
     setenv("OPENBLAS_THREAD_TIMEOUT", "16", 0);
@@ -519,9 +524,9 @@ static void calm_openblas(void)
 
 static const uint64_t shortest_slice_ns = 100000; // that Linux gives (kernel/sched/syscalls.c)
 
-static cpu_set_t own; // of this bench
+static cpu_set_t own; // processors of this bench alone
 
-static bool own_told; // else it was started by hand
+static bool own_told; // false: it was started by hand
 
 void host_processors(cpu_set_t *alone, cpu_set_t *all)
 {
@@ -534,11 +539,11 @@ void host_processors(cpu_set_t *alone, cpu_set_t *all)
     const cpu_set_t *from = own_told && !shared ? &both : all;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         if (CPU_ISSET(cpu, from))
-            last = cpu; // interrupts and other work like the first
+            last = cpu; // the last one, because interrupts and other work prefer the first
     }
     CPU_ZERO(alone);
     CPU_SET(last, alone);
-    if (shared) // on one that somebody else is pinned to, both would wait for each other
+    if (shared) // if somebody else is pinned to the same processor, both would wait for each other
         *alone = *all;
 }
 
@@ -550,11 +555,12 @@ static void host_own(struct device_base *device, const cpu_set_t *processors)
     host_processors(&host->alone, &host->cpus);
 }
 
-// A turn of a library passes a baton between two processes, and where others want the processor
-// each pass waits until these have had their slice. Whoever asks for a shorter one comes sooner,
-// and gets no more (Linux 6.12 and later). Beside 16 busy loops on two processors an opening of 70
-// turns took 1.2 s with it, five times in five, and 2.5 to 49 s without. Libraries inherit it, on
-// both sides. Where nobody else wants the processor it changes nothing.
+// Asks the scheduler for short slices. In a turn a library's process and bench pass a baton, and if
+// other processes want the processor, each pass waits until these have used their slice. A process
+// that asks for a shorter slice comes sooner, and gets no more time (Linux 6.12 and later). Beside
+// 16 busy loops on two processors, an opening of 70 turns took 1.2 s with it, five times out of
+// five, and 2.5 to 49 s without. Libraries on both sides inherit it. If nobody else wants the
+// processor, it changes nothing.
 static void ask_for_short_slices(void)
 {
     // As in linux/sched/types.h, which cannot stand beside older sched.h.
@@ -579,7 +585,7 @@ static int host_open(struct device_base **out, const char *index, bool *no_devic
         return error_set(err, "host:%s: there is one host; write --device host", index);
     }
     ask_for_short_slices();
-    prctl(PR_SET_DUMPABLE, 0); // /proc then shows no library its memory (arm_worker.c)
+    prctl(PR_SET_DUMPABLE, 0); // then /proc shows no library this process's memory (arm_worker.c)
     struct host *host = xcalloc(1, sizeof(*host));
     if (host_memory_open(&host->memory, err)) {
         free(host);
@@ -603,7 +609,7 @@ static void host_close(struct device_base *device)
     free(host);
 }
 
-// First line of a file, or of its first line that begins with `key`, behind the colon.
+// Reads the first line of a file, or the first line that begins with `key`, after its colon.
 static void first_line(char *out, size_t size, const char *path, const char *key)
 {
     char line[512];

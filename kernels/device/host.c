@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the parts of the host device use: time, clock and caches of this machine, and memory shared
-// with other processes.
+// Functions that the parts of the host device share: time, clock and caches of this machine, and
+// memory that other processes see, too.
 #include "kernels/device/host.h"
 
 #include <errno.h>
@@ -65,13 +65,13 @@ double host_clock_hz(void)
 #endif
 }
 
-// ==== memory that the processes of libraries see too ====
+// ==== memory that the processes of libraries see, too ====
 //
 // Two ranges of fixed addresses, far from where systems put programs, libraries and stacks, and
-// from where AddressSanitizer keeps its shadow. What is taken is a piece of a range, found by first
-// fit; what is given back leaves memory. System V segments, because no limit of file sizes concerns
-// them, and because who has no right to attach (kernels/bench/arm_worker.c) has no other way to
-// one.
+// from AddressSanitizer's shadow memory. A piece of a range is found by first fit; a piece that is
+// given back leaves memory. The ranges are System V segments, for two reasons: no limit of file
+// sizes applies to them, and a process that may not attach segments (kernels/bench/arm_worker.c)
+// has no other way to reach one.
 
 static const uintptr_t range_at[HOST_RANGES] = {0x200000000000, 0x280000000000};
 static const size_t range_bytes = (size_t)1 << 40;
@@ -94,7 +94,7 @@ static int attach(int segment, enum host_range range, int flags, struct error *e
 {
     void *wanted = (void *)range_at[range]; // NOLINT(performance-no-int-to-ptr)
     void *map = shmat(segment, wanted, flags);
-    if (map != wanted) // which without SHM_REMAP is an error, or all is well
+    if (map != wanted) // without SHM_REMAP this is an error, or everything is fine
         return error_set(err, "host: no room for shared memory at %p: %s", wanted, strerror(errno));
     madvise(map, range_bytes, MADV_HUGEPAGE); // fewer TLB misses where it works
     return 0;
@@ -107,7 +107,7 @@ static int open_range(struct range *out, enum host_range range, struct error *er
     if (r.segment < 0)
         return error_set(err, "host: no shared memory: %s", strerror(errno));
     const int status = attach(r.segment, range, 0, err);
-    shmctl(r.segment, IPC_RMID, NULL); // it goes with the last process that has it
+    shmctl(r.segment, IPC_RMID, NULL); // the system removes it with the last process that uses it
     if (status == 0)
         *out = r;
     return status;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stands in for the CUDA driver's library where there is none, so that libraries linked with -lcuda
-// can be loaded and their kernels listed (kernels/bench/bench.c). Built to a library of the
-// driver's name, which is embedded in `bench`. Every function fails as the toolkit's own stub does.
+// Stands in for the CUDA driver's library where there is none, so that libraries linked with
+// -lcuda can be loaded and their kernels listed (kernels/bench/bench.c). It is built as a library
+// with the driver's name, which is embedded in `bench`. Every function fails, as those of the
+// toolkit's own stub do.
 //
-// Here are the functions that a kernel library may call from launch(), prepare() or a constructor.
-// A library that needs another is refused with that one's name: add it here.
+// It has the functions that a kernel library may call from launch(), prepare() or a constructor. A
+// library that needs another one is refused with that function's name: add it here.
 enum { CUDA_ERROR_STUB_LIBRARY = 34 };
 
 #define FUNCTIONS(X)                                                                               \

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stands before the CUDA runtime's library where there is no GPU, so that it can be told what a
-// kernel library would launch: which functions, in which grids, with which arguments. Embedded in
-// `bench`, which loads it before any library that is linked with libcudart: the loader then takes
-// these functions in place of that one's. Of a library that has others of CUDA's, or the runtime
-// linked into it, nothing can be told (kernels/bench/record_make.c).
+// Stands before the CUDA runtime's library where there is no GPU. It notes what a kernel library
+// would launch: which functions, in which grids, with which arguments. It is embedded in `bench`,
+// which loads it before any library that is linked with libcudart; the loader then takes these
+// functions instead of the runtime's. If a library uses other functions of CUDA, or has the runtime
+// linked into it, nothing can be noted (kernels/bench/record_make.c).
 //
-// Types are declared here as CUDA's ABI has them, so that no header of a toolkit is needed. Sizes
-// of arguments are read from the library's device code, whose layout runner/code/machine_code.h
-// describes; it is the library's own, and a library that lies about it spoils its own process.
+// Types are declared here as in CUDA's ABI, so that no header of a toolkit is needed. The
+// sizes of arguments are read from the library's device code, whose layout
+// runner/code/machine_code.h describes. That code is the library's own, and a library with
+// false sizes only harms its own process.
 #include "kernels/stand_in/launches.h"
 
 #include <elf.h>
@@ -37,7 +38,8 @@ static size_t function_count;
 static struct stand_in_told *told; // NULL: nobody asks
 static const void *stream_of;      // of the first launch
 static bool any_stream;
-static const char *unasked; // what was called while nobody asked; a launch() could not tell that
+static const char *unasked; // a function that was called while nobody asked; what it did is not
+                            // known to a later launch()
 
 static int refuse(const char *why)
 {
@@ -258,7 +260,7 @@ int __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block, size_t *sh
 
 int __cudaGetKernel(const void **out, const void *host)
 {
-    *out = host; // which tells them apart as well
+    *out = host; // that tells them apart, too
     return function_of(host) ? SUCCESS : INVALID_FUNCTION;
 }
 

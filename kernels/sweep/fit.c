@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fit: the selectors' costs from recorded sweeps, with no GPU.
+// fit: fits the selectors' costs to recorded sweeps, without a GPU.
 //
 //   fit report KIND FILE.csv... [-- FILE.csv...]
-//                                  how near the selector comes to brute force, list by list; to
-//                                  those after "--" nothing is ever fitted
+//                                  how near the selector comes to brute force, list by list;
+//                                  nothing is ever fitted to the lists after "--"
 //   fit costs KIND TABLE FILE.csv...
-//                                  TABLE (kernels/gemm/cuda/configurations/KIND.h) with these
-//                                  costs in the place of its own, on stdout
+//                                  prints TABLE (kernels/gemm/cuda/configurations/KIND.h) with new
+//                                  costs in place of its own
 //   fit trial KIND TABLE FILE.csv...
 //                                  how near the fastest of the first 1, 2, 4, 6, 8 and 16 of the
 //                                  model's ranking comes to brute force, by TABLE's costs
@@ -15,15 +15,16 @@
 //                                  KIND,m,n,k,configuration
 //   KIND: bf16, tf32, e4m3, e4m3-promoted, e4m3-scaled, bf16-dual
 //
-// A file is what `sweep time` printed: one list of
-// problems (times.h). Each configuration's four costs minimise the weighted squares of log(model /
-// measured), by a pattern search over their logarithms; a time counts by the square of best / time,
-// since a selector need not know by how much a bad choice is bad. The report fits to all lists but
-// one and judges by that one: the time of the configuration chosen over the fastest one's.
+// A file is what `sweep time` printed: one list of problems (times.h). The four costs of each
+// configuration minimise the weighted squares of log(model / measured), by a pattern search over
+// their logarithms. The weight of a time is the square of best / time, because a selector need not
+// know how bad a bad choice is. The report fits to all lists but one, and judges by that one: the
+// time of the chosen configuration over the time of the fastest.
 //
-// The selector chooses at the nominal clock, from configurations that come within 3 % of the best
-// somewhere and whose mistakes elsewhere cost less than they gain: of all, the one is left out, and
-// again one, without which the squares of (time / best - 1) of what is chosen fall most.
+// The selector chooses at the nominal clock. Its candidates are configurations that come within 3 %
+// of the best on some problem, and whose mistakes on others cost less than they gain. Starting with
+// all of them, the one is left out without which the squares of (time / best - 1) of the choices
+// fall most, and then the next.
 #include "../gemm/cuda/configurations/cost.h"
 #include "times.h"
 
@@ -39,9 +40,10 @@ static int is_fitted_to(const struct data *d, const struct sweep_sample *s, int 
     return s->list < d->fitted && s->list != left_out;
 }
 
-// What storing a tile's elements one by one is expected to take, in cycles, and how much a cost
-// that is off by its logarithm counts. A quarter of the problems has such rows of C, so that a
-// configuration has few times that say. (Of dual GEMMs and block scales hardly any has.)
+// The expected cost, in cycles, of storing a tile's elements one by one, and the weight of that
+// expectation against a cost that differs from it by its logarithm. A quarter of the problems has
+// such rows of C, so few times of a configuration tell this cost. (Among dual GEMMs and block
+// scales hardly any does.)
 static double expected_elements(const struct sweep_row *row)
 {
     const struct plumb_traits *t = &row->traits;
@@ -106,7 +108,7 @@ static void fit_config(struct data *d, int config, int left_out)
     }
 }
 
-// ---- what it chooses from ----
+// ---- the candidates ----
 
 // The two cheapest candidates of the problem of samples first .. end; `end` if there is none.
 static void choose(const struct data *d, size_t first, size_t end, size_t best[2])
@@ -149,7 +151,7 @@ static int worst_candidate(const struct data *d, int left_out)
         if (!is_fitted_to(d, &d->samples[first], left_out))
             continue;
         choose(d, first, end, best);
-        if (best[1] == end) // the only one
+        if (best[1] == end) // there is only one
             gains[d->samples[best[0] == end ? first : best[0]].config] -= INFINITY;
         else
             gains[d->samples[best[0]].config] += slowness(d, best[0]) - slowness(d, best[1]);
@@ -162,7 +164,7 @@ static int worst_candidate(const struct data *d, int left_out)
     return worst;
 }
 
-// Within 3 % of the best somewhere.
+// Whether the configuration is within 3 % of the best on some problem.
 static int may_be_candidate(const struct data *d, int config, int left_out)
 {
     double most = 0;

@@ -25,7 +25,7 @@ static int buffers(struct plumb_buffers *out, const struct plumb_form *f)
     return 0;
 }
 
-// In double precision, largest exponents first found.
+// Computes in double precision, and finds the largest exponent first.
 static int reference(const struct plumb_form *f, const void *const *inputs, double *output)
 {
     const int64_t s = plumb_number(f, "S"), h = plumb_number(f, "H");
@@ -42,7 +42,8 @@ static int reference(const struct plumb_form *f, const void *const *inputs, doub
     return 0;
 }
 
-// One pass for the largest and the sum, which is scaled down whenever a larger one comes.
+// One pass finds the largest number and the sum, which is scaled down whenever a
+// larger number comes.
 static int launch(const struct plumb_form_args *args, void *stream)
 {
     const int64_t s = plumb_number(&args->form, "S"), h = plumb_number(&args->form, "H");
