@@ -49,8 +49,8 @@ static void print_version(void)
            PLUMB_CUDA_VERSION, repository_library(), store_library());
 }
 
-// Nothing is sent to the children: their keepers end them when this process is gone
-// (runner/child/process.h).
+// Handles a signal that ends the program. The children get none: their keepers end them when this
+// process is gone (runner/child/process.h).
 static void stopped(int number)
 {
     static const char text[] = "plumb: stopped by a signal; what is stored stays, and the same "
@@ -84,8 +84,9 @@ static void watch_signals(void)
     }
 }
 
-// A shell may stand in a folder that somebody has deleted, as a job does that tidies under itself,
-// or in one that it may not pass. What commands find there is told in many ways.
+// Whether the program can use the folder in which it was started. Somebody may have deleted it, as
+// a job does that cleans up its own folder, or this user may not enter it. Then every command would
+// fail with another message.
 static bool stands_somewhere(void)
 {
     char path[PATH_MAX];

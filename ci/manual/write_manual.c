@@ -23,8 +23,7 @@ struct command_list {
 // Writes completions for bash, zsh and fish: commands, their options, and the words that a command
 // takes. Files and folders are completed by the shell.
 
-// Adds a command's fixed words: "kernels [REV]
-//  models" has kernels and models.
+// Adds a command's fixed words: "kernels [REV] | models" has kernels and models.
 static void add_words(struct buffer *out, const struct command *command)
 {
     for (const char *at = command->words ? command->words : ""; *at;) {

@@ -24,8 +24,7 @@
 
 // ==== GPU profiles ====
 
-// The options --gpu NAME
-// FILE and --set KEY=VALUE.
+// The options --gpu NAME|FILE and --set KEY=VALUE.
 static const struct {
     const char *ending; // the ending of a figure's key
     const char *unit;

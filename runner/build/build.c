@@ -188,7 +188,8 @@ struct build_place {
 
 // ---- how much memory may still be used
 //
-// Reads /proc/meminfo, and each control group from our own up to the root that a container shows.
+// Reads /proc/meminfo, and the limits of each control group from our own up to the root that
+// a container shows.
 
 enum { LINE = 4096 };
 

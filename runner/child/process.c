@@ -323,23 +323,25 @@ enum { LINE_ROOM = 65536 };
 // Seconds of the child's own time (process.h) that something may take.
 struct allowance {
     double seconds; // INFINITY: no limit
-    double begun_s; // CLOCK_MONOTONIC
-    double lost_s;  // struct use's then
+    double begun_s; // on CLOCK_MONOTONIC, when it was granted
+    double lost_s;  // the lost_s of struct use at that time
 };
 
 struct thread_use {
     pid_t id;
-    uint64_t worked_ns, waited_ns; // for a processor; since it began
+    uint64_t worked_ns, waited_ns; // worked_ns: time on a processor; waited_ns: time waiting for
+                                   // one; since the thread began
 };
 
-// What the child and all that it started made of the time.
+// How the child and everything that it started used the time.
 struct use {
-    struct thread_use *threads; // as the last look found them, by id
+    struct thread_use *threads; // threads as the last look found them, sorted by id
     size_t count;
-    double looked_s, next_s;             // of the last look, 0 before it; of the next one
-    double pause_s;                      // between two; 0: nobody looks
-    double wall_s, worked_ns, waited_ns; // from the first look to the last
-    double lost_s, lost_before_s;        // that it could not use; of it, before the first look
+    double looked_s, next_s; // time of the last look (0: there was none), and of the next one
+    double pause_s;          // time between two looks; 0: nobody looks
+    double wall_s, worked_ns, waited_ns; // sums from the first look to the last
+    double lost_s, lost_before_s;        // time that it could not use, and the part of it before
+                                         // the first look
 };
 
 struct process {
@@ -349,7 +351,7 @@ struct process {
     int errors; // pipe from its standard error (in process_run() also its output); -1 at the end
     int status; // pipe from the keeper; -1 once the report was read
     double started_s;
-    struct allowance life, talk; // of the whole life, and of what was asked last
+    struct allowance life, talk; // limit for the whole life, and for the last request
     struct use use;
     bool timed_out, stopped;
     struct keeper_report report;
@@ -656,17 +658,19 @@ static enum process_excess watch_last(const struct watch *watch)
 
 // ---- the child's own time (process.h)
 //
-// Of threads the kernel tells how long they worked, and how long they waited for a processor. Where
-// less than one of them wants to work at a time, as where processes pass a baton, own time is what
-// is left without the waits: who sleeps, or waits for a lock, uses his. Where more do, it is what
-// their work would have taken on the processors that they could have had alone. So threads that
-// only wait for each other gain nothing. What ended between two looks is not known, and taken for
+// For each thread, the kernel tells how long it worked, and how long it waited for a processor.
+// There are two cases. If on average less than one thread wants to work at a time, as when
+// processes pass a baton, own time is the wall clock without these waits: a thread that sleeps
+// or waits for a lock uses its own time. If more want to work, own time is the time that their
+// work would have taken on all processors that they could have had. So threads that only wait
+// for each other gain nothing. A thread that ended between two looks is not known, and counts as
 // time that was used.
 
-enum { LOOKS = 20 }; // of a limit, about
+enum { LOOKS = 20 }; // about so many looks within a limit
 static const double look_least_s = 0.25, look_most_s = 3;
 
-// Of the whole time since the first look: a wait is told when it is over, often after a look.
+// Computes the lost time over the whole time since the first look, because the kernel reports a
+// wait only when it is over, which is often after a look.
 static double lost_of(const struct use *use)
 {
     cpu_set_t ours;
@@ -684,7 +688,7 @@ static int by_id(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-// `name` is below /proc/PID.
+// Adds a thread, if its file can be read. `name` is the file's path below /proc/PID.
 static void add_thread(struct use *out, size_t *capacity, pid_t pid, pid_t id, const char *name)
 {
     char text[128];
@@ -715,7 +719,7 @@ static void add_threads(struct use *out, size_t *capacity, const struct seen_pro
         closedir(tasks);
 }
 
-// The first look only remembers.
+// Looks at all threads. The first look only remembers their times.
 static void look_at_use(struct use *use, pid_t keeper)
 {
     struct seen_list list = {0};
@@ -749,7 +753,7 @@ static void look_at_use(struct use *use, pid_t keeper)
     *use = found;
 }
 
-// From now on it is looked at, so often that a limit of so many seconds can be held.
+// Begins to look, so often that a limit of so many seconds can be kept.
 static void begin_to_look(struct use *use, double seconds)
 {
     const double pause_s = fmin(fmax(seconds / LOOKS, look_least_s), look_most_s);
@@ -765,7 +769,7 @@ static struct allowance allow(const struct process *process, double seconds)
     return (struct allowance){seconds, now_s(), process->use.lost_s};
 }
 
-// When it is over, unless more of the time until then cannot be used.
+// The time at which it is over, unless more time is lost until then.
 static double end_of(const struct process *process, const struct allowance *a)
 {
     const double lost_s = process->use.lost_s - a->lost_s;
@@ -790,7 +794,7 @@ static bool is_over(struct process *process, const struct allowance *a)
 
 enum { FD_STATUS = 3, FD_START = 4, FD_FIRST_FREE = 5 };
 
-// The longest wait for processes that SIGKILL does not end (because they are stuck in a driver).
+// The longest wait for processes that SIGKILL does not end, because they are stuck in a driver.
 enum { UNKILLABLE_S = 10 };
 
 static int told = FD_START; // descriptor of the start pipe
@@ -1328,7 +1332,7 @@ static short wait_events(struct process *process, int fd, short events, double u
     return polled[0].revents;
 }
 
-// Waits until the keeper reports, at most so long. True when it did.
+// Waits at most so long for the keeper's report. True when it came.
 static bool wait_report(struct process *process, double seconds)
 {
     const struct allowance a = allow(process, seconds);
@@ -1337,7 +1341,7 @@ static bool wait_report(struct process *process, double seconds)
     return process->status < 0;
 }
 
-// The same, up to the limit of the child's life.
+// Waits for the report up to the limit of the child's life.
 static void wait_life(struct process *process)
 {
     while (process->status >= 0 && !process->timed_out)

@@ -282,8 +282,8 @@ void code_close(struct code_file *file)
     *file = (struct code_file){0};
 }
 
-// Format 1 has no value, 2 and 3 have one in the next two bytes, and in format 4 these bytes are
-// its size.
+// An attribute's format decides its length: format 1 has no value, 2 and 3 have one in the next two
+// bytes, and in 4 these two bytes are the value's size.
 bool cubin_next(struct cubin_attribute *out, size_t *at, const struct elf_section *section)
 {
     enum { NO_VALUE = 1, BYTE_VALUE, HALF_VALUE, SIZED_VALUE, HEADER = 4 };
