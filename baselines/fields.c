@@ -337,7 +337,7 @@ int fields_version(void)
 
 enum { DEVICE_TEXT = 256 };
 
-// Length of the UTF-8 character at `at`, 0 when it is malformed or a control character.
+// The length of the UTF-8 character at `at`; 0 if it is malformed or a control character.
 static size_t character(const unsigned char *at)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

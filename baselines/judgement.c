@@ -294,9 +294,10 @@ int store_load_accuracy(struct kept_accuracy **out, size_t *count, struct store 
     return 0;
 }
 
-// ==== what is kept of links ====
+// ==== the results of links ====
 //
-// Keeps what links gave. It is a cache that can be deleted and made again from the links.
+// Keeps the results that were computed from links. It is a cache that can be deleted and made again
+// from the links.
 
 // ---- links as a stream of tests ----
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is kept of devices: calibrated profiles, who took them out, and accepted epochs.
+// The store's facts about devices: calibrated profiles, who took them out of use,
+// and accepted epochs.
 
 #include "baselines/fields.h"
 #include "baselines/store.h"

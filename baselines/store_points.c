@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The past: the series and devices of the store, how the pairs of past gates scattered, and the
-// points of a series.
+// The past of series: the store's series and devices, the points of a series, and the scatter of
+// pairs in past gates.
 
 #include "baselines/fields.h"
 #include "model/history/drift.h"

@@ -2,9 +2,9 @@
 //
 // A run in the store: saved, loaded and found.
 //
-// First the run is saved, then each result in a transaction of its own, then its end: what was
-// saved before a kill is there afterwards. What a row says is checked when it is read, for it may
-// come from another machine's file.
+// First the run is saved, then each result in a transaction of its own, then the run's end. So
+// everything that was saved before a kill is there afterwards. Each row is checked when it is read,
+// because it may come from another machine's file.
 
 #include "baselines/fields.h"
 #include "baselines/pack.h"
@@ -35,7 +35,7 @@ struct unbuilt unbuilt_of(const struct build_failure *failure, struct arena *are
     return (struct unbuilt){failure->reason, failure->log, text};
 }
 
-// Cuts the next piece off, up to `end`; NULL when it is not there.
+// Takes the next piece of the text, which ends at `end`; NULL if there is none.
 static const char *piece(const char **at, char end, struct arena *arena)
 {
     const char *from = *at, *to = strchr(from, end);
@@ -175,7 +175,7 @@ int store_metric_values(struct metric_value **out, size_t *count, struct store *
     return 0;
 }
 
-// ---- studies: what a device's gates were worth when they were counted ----
+// ---- studies: how good a device's gates were when they were counted ----
 
 bool study_sound(const struct study_result *s)
 {
@@ -237,7 +237,7 @@ static int read_row(void *item, const struct row_list *list, struct error *err)
     return 0;
 }
 
-// Fills run->studies; the run's id, devices and arena are there.
+// Fills in run->studies; the run's id, devices and arena are set.
 static int load_study(struct run *run, struct store *store, struct error *err)
 {
     struct row_list list = {.store = store,
@@ -358,7 +358,7 @@ struct row_place {
     int64_t run, series, kernel;
     const char *driver; // of the device, in this run
     bool plain, reused;
-    bool added;                              // a measurement or a prediction that was not there
+    bool added; // a measurement or a prediction that the store did not have
     int64_t commit[2], commit_s[2], code[2]; // by enum sample_role
 };
 
@@ -381,7 +381,7 @@ static int find_sides(struct row_place *place, struct store *store, int64_t run_
     return 0;
 }
 
-// A file or a shard may say of a stored run what it is not.
+// Checks a device, because a file or a shard may claim that a stored run had another one.
 static int check_device(struct store *store, const struct run *run, const char *uuid,
                         struct error *err)
 {
@@ -406,7 +406,7 @@ static int find_place(struct row_place *place, struct store *store, const struct
         content_kernel(&place->kernel, store, result->kernel, err) ||
         content_series(&place->series, store, &series, place->kernel, err))
         return -1;
-    // The traits are the head's; the base's only when there is no head.
+    // The traits are the head's; without a head they are the base's.
     if (content_code(&place->code[ROLE_HEAD], store, place->kernel, result->head_code,
                      &result->traits, err))
         return -1;
@@ -558,8 +558,8 @@ static int save_verdict(struct store *store, const struct row_place *place, cons
                       &verdict_fields, v, err);
 }
 
-// Whoever kept a conclusion of this series' past, or of this run, learns that it is out of date. A
-// result that names what was there before adds nothing to the past of a series.
+// Marks kept conclusions about this series' past, or about this run, as out of date. A result that
+// only refers to earlier measurements adds nothing to the past of a series.
 static int mark(struct store *store, const struct row_place *place, const struct result *result,
                 struct error *err)
 {
@@ -841,7 +841,7 @@ static int load_results(struct run *run, struct store *store, struct error *err)
     return status;
 }
 
-// The fields behind `*column` columns of a row.
+// Loads the fields from column `*column` of a row on.
 static int load_fields(void *thing, const struct stored_fields *fields, int *column,
                        struct store *store, sqlite3_stmt *row, struct arena *arena,
                        struct error *err)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the readers of files share: messages about the file, the beginning and end of runs, and
-// results that the store has already.
+// Functions that the readers of files share: messages about the file, the beginning and end of
+// runs, and results that the store has already.
 #include "baselines/exchange/import.h"
 
 #include "baselines/fields.h"
@@ -107,7 +107,7 @@ int import_table(struct csv *out, struct import *in, const char *text, size_t le
 
 void import_uid(char uid[STORE_UID_TEXT], const char *const *texts, size_t count)
 {
-    // Two hashes with different starts.
+    // The two hashes start differently, which makes 128 bits of them.
     uint64_t hash[2] = {HASH_START, hash_text(HASH_START, "")};
     for (size_t i = 0; i < count; i++) {
         hash[0] = hash_text(hash[0], texts[i]);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A result file of airspeed velocity (results/MACHINE/COMMIT-ENVIRONMENT.json), one commit of a
-// history; name all of them on the command line for the whole of it.
+// Reads a result file of airspeed velocity (results/MACHINE/COMMIT-ENVIRONMENT.json). A file has
+// one commit of a history; to import the whole history, name all files on the command line.
 //   kernel   the benchmark's name, then the parameters that are no problem
 //   problem  three bare numbers, or MxNxK:TYPE, among the parameters; or --problem
-//   time     "result" of a benchmark whose name has time_ or timeraw_ in its last part: seconds.
-//            Others (mem_, peakmem_, track_) are no times and are left out; null is a failure
-//   commit   commit_hash; its time is "date" where the repository does not have it
-//   device   params.machine, which asv's user has named
+//   time     "result" of a benchmark whose name has time_ or timeraw_ in its last part, in seconds.
+//            Other benchmarks (mem_, peakmem_, track_) are no times and are left out; null is a
+//            failure
+//   commit   commit_hash; its time is "date" if the repository does not have it
+//   device   params.machine, a name that asv's user has given
 // Version 2 has columns ("result_columns"), version 1 an object or a number per benchmark. Fields:
 // asv.readthedocs.io, "Benchmark suite layout and file formats".
 #include "baselines/exchange/foreign.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bencher Metric Format: {"BENCHMARK": {"MEASURE": {"value": NUMBER}}}.
-//   kernel   the benchmark's name up to its first blank or '/', what else stands there is read as
+// Reads Bencher Metric Format: {"BENCHMARK": {"MEASURE": {"value": NUMBER}}}.
+//   kernel   the benchmark's name up to its first blank or '/'; the rest of the name is read as
 //            arguments
 //   problem  MxNxK:TYPE, or M, N and K, among these; or --problem
 //   time     the measure "latency", nanoseconds; other measures are no times, and left out
 //   device   the file does not say it: --device
-// `plumb export --format=bmf` writes it too; its names end in the device, which is a part of the
-// kernel's name here. Format: bencher.dev/docs/reference/bencher-metric-format.
+// `plumb export --format=bmf` writes this format, too; its names end in the device, which becomes a
+// part of the kernel's name here. Format: bencher.dev/docs/reference/bencher-metric-format.
 #include "baselines/exchange/foreign.h"
 
 #include <string.h>

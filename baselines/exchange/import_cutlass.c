@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CUTLASS profiler's CSV (--output=FILE, or what it prints after "CSV Results:").
-//   kernel   Operation (Provider first, when it is not CUTLASS), split_k_slices above 1, and the
+// Reads the CUTLASS profiler's CSV (--output=FILE, or the text that it prints
+// after "CSV Results:").
+//   kernel   Operation (Provider first, unless it is CUTLASS), split_k_slices above 1, and the
 //            columns before Problem, which are the user's own (--tags=NAME:VALUE)
 //   problem  columns m, n, k, batch_count, and A and B: type and layout; C gives the output's type
 //   time     Runtime, milliseconds
 //            An operation that is no dense GEMM is left out; alpha and beta are the problem's.
-//            Other arguments (raster_order, swizzle_size, cluster) are in the kernel's name where
+//            Other arguments (raster_order, swizzle_size, cluster) go into the kernel's name if
 //            they tell rows of one problem apart.
 //   state    Disposition: incorrect is wrong, failed crashed, not_run and not_supported unsupported
 //   device   the file does not say it: --device
-// Columns: performance_report.cpp of NVIDIA/cutlass at 7107b05; with several devices it adds
-// Runtime_0 and so on, which are not read, and a row that failed ends in two empty fields.
+// Columns: performance_report.cpp of NVIDIA/cutlass at 7107b05. With several devices it adds
+// Runtime_0 and so on, which are not read. A row that failed ends in two empty fields.
 #include "baselines/exchange/foreign.h"
 
 #include <math.h>
 #include <string.h>
 #include <strings.h>
 
-// Refuses a row with the name of a column and what its value is not.
+// Refuses a row. The message names a column, and what its value should be and is not.
 static int refuse(struct import *in, struct foreign *f, const char *column, const char *what,
                   struct error *err)
 {

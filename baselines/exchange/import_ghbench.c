@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The history that github-action-benchmark keeps (data.js, or the object in it): "entries", by
-// suite, each of many commits with their "benches". Every commit becomes a run of its own, known by
-// what it measured: a file that has grown adds what is new.
-//   kernel   the benchmark's name up to its first blank or '/'; the suite before it, where the file
-//            has several
-//   problem  MxNxK:TYPE, or M, N and K, behind it; or --problem
+// Reads the history that github-action-benchmark keeps (data.js, or the object in it): "entries"
+// has for each suite many commits with their "benches". Every commit becomes a run of its own,
+// which is identified by its measurements: if a file has grown, only the new commits are added.
+//   kernel   the benchmark's name up to its first blank or '/', with the suite before it if the
+//            file has several
+//   problem  MxNxK:TYPE, or M, N and K, after that; or --problem
 //   time     value in "unit": a time (ns, us, ms, s, also per iteration or operation) or a rate
-//            (iter/sec, ops/sec); what has another unit is left out
-//   commit   the repository's of that id; one that it does not have is taken as it stands here
+//            (iter/sec, ops/sec); values with other units are left out
+//   commit   the repository's commit with that id; if it has none, the commit as the file has it
 //   device   the file does not say it: --device
 // Fields: github.com/benchmark-action/github-action-benchmark, src/extract.ts and src/write.ts.
 #include "baselines/exchange/foreign.h"

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Google Benchmark's JSON (--benchmark_format=json, --benchmark_out): "context" and "benchmarks".
-//   kernel   what stands before the first '/' of run_name, then the arguments that are no problem
+// Reads Google Benchmark's JSON (--benchmark_format=json, --benchmark_out):
+// "context" and "benchmarks".
+//   kernel   the part of run_name before the first '/', then the arguments that are no problem
 //   problem  arguments (/512/512/512, /M:512), the label, or counters M, N and K
-//   time     real_time in time_unit; repetitions are samples; where only a benchmark's aggregates
-//            were written, their median, else their mean. Before 2019 there was no run_type, and an
-//            aggregate is known by its name
-//   device   the host, by its number of processors: a runner's name is another one each time
-// An error is a crash with its message; what says how it was measured (real_time, iterations:10)
-// is left out of the name. Fields: github.com/google/benchmark, json_reporter.cc and its user
-// guide; tests/data/import/google.json is one it wrote.
+//   time     real_time in time_unit. Repetitions are samples. If a benchmark has only aggregates,
+//            its median is read, or else its mean. Before 2019 there was no run_type, and an
+//            aggregate is recognised by its name
+//   device   the host, by its number of processors, because a runner has another name each time
+// An error is a crash with its message. Words about the way of measuring (real_time, iterations:10)
+// are left out of the name. Fields: github.com/google/benchmark, json_reporter.cc and its user
+// guide; tests/data/import/google.json was written by it.
 #include "baselines/exchange/foreign.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// hyperfine's JSON (--export-json FILE): "results", one per command.
+// Reads hyperfine's JSON (--export-json FILE): "results", one per command.
 //   kernel   the command's words, then its parameters that are no problem (--parameter-scan)
 //   problem  parameters m, n, k, dtype or problem; or --problem
-//   time     each of "times", seconds; where a command failed (exit_codes), that one is left out
-//   device   the host: the file does not say which, --device does
+//   time     each of "times", in seconds; a time whose command failed (exit_codes) is left out
+//   device   the host; the file does not say which one: --device
 // Fields: github.com/sharkdp/hyperfine, src/benchmark/benchmark_result.rs.
 #include "baselines/exchange/foreign.h"
 

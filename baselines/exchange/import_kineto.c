@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The trace that Kineto writes from CUPTI's records (torch.profiler's export_chrome_trace()): a
-// list of events, or an object with the list "traceEvents". Events of the category "kernel" are
-// launches.
+// Reads the trace that Kineto writes from CUPTI's records (torch.profiler's
+// export_chrome_trace()): a list of events, or an object with the list "traceEvents". Events of
+// the category "kernel" are launches.
 //   kernel   its name without return type and parameters
-//   problem  a profiler does not know it: --problem, and --kernel for one kernel's launches
+//   problem  a profiler does not know it: --problem, and --kernel to select one kernel's launches
 //   time     "dur", microseconds; launches of one kernel on one grid and block are its samples
 //   device   args.device, with its name from "deviceProperties"
-// Other events are no rows. Launches of one problem on other grids or blocks have these in their
-// kernel's name. Fields: pytorch/kineto, libkineto/src/output_json.cpp.
+// Other events are no rows. If launches of one problem have other grids or blocks, these go into
+// their kernel's name. Fields: pytorch/kineto, libkineto/src/output_json.cpp.
 #include "baselines/exchange/foreign.h"
 
 #include <stdlib.h>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `ncu --csv` prints: the details page (a row per metric of a launch) or, with --page raw,
-// a row per launch, the first of them units.
+// Reads the text that `ncu --csv` prints. It is the details page, with a row per metric of a
+// launch; or, with --page raw, a row per launch after a first row of units.
 //   kernel   Kernel Name without return type and parameters
-//   problem  a profiler does not know it: --problem, and --kernel for one kernel's launches
+//   problem  a profiler does not know it: --problem, and --kernel to select one kernel's launches
 //   time     Duration, or gpu__time_duration.sum; each launch is a sample
 //   clock    SM Frequency, or smsp__cycles_elapsed.avg.per_second
 //   device   Device, a number, on Host Name
-// Numbers are written as the machine's language has it, with a point or a comma: the whole file
-// decides which, and one that does not say is refused. Launches of one problem on other grids or
-// blocks have these in their kernel's name.
-// ncu locks the clock to its base unless --clock-control none is given: its times are comparable
-// with each other only. Columns: Nsight Compute's documentation of its command line.
+// Numbers are written in the language of the machine, with a point or a comma. The whole file
+// decides which one it is, and a file that does not show it is refused. If launches of one problem
+// have other grids or blocks, these go into their kernel's name. Unless it gets --clock-control
+// none, ncu locks the clock to its base, so its times can only be compared with each other.
+// Columns: Nsight Compute's documentation of its command line.
 #include "baselines/exchange/foreign.h"
 
 #include <math.h>
@@ -19,9 +19,9 @@
 #include <strings.h>
 
 struct ncu_launch {
-    size_t row; // its first row
+    size_t row; // the launch's first row
     double time_ns, clock_hz;
-    const char *said; // its time as the file has it
+    const char *said; // the launch's time as the file has it
     bool odd;         // the time's unit is not known
 };
 

@@ -2,16 +2,18 @@
 //
 // Reads the kernel times of Nsight Systems, in three forms:
 //   nsys stats -r cuda_gpu_kern_sum (or cuda_gpu_kern_gb_sum; gpukernsum before 2023) --format csv:
-//       a row per kernel, of which the median (the mean where there is none) is its one time
+//       a row per kernel; its median is the one time that is read, or its mean if there is none
 //   nsys stats -r cuda_gpu_trace (gputrace) --format csv: a row per launch; each is a sample
-//   nsys export --type sqlite: the same, of the table CUPTI_ACTIVITY_KIND_KERNEL
+//   nsys export --type sqlite: the same, from the table CUPTI_ACTIVITY_KIND_KERNEL
+// The columns become
 //   kernel   Name without return type and parameters
-//   problem  a profiler does not know it: --problem, and --kernel for one kernel's launches
+//   problem  a profiler does not know it: --problem, and --kernel to select one kernel's launches
 //   time     in the unit that a column's name says
 //   device   the database's UUID; a table names none: --device
-// Copies and fills of memory are not wanted. Launches of one problem on other grids or blocks have
-// these in their kernel's name. nsys does not lock clocks. Columns: docs.nvidia.com/nsight-systems,
-// "Statistical Reports Shipped With Nsight Systems" and its SQLite schema.
+// Copies and fills of memory are left out. If launches of one problem have other grids or
+// blocks, these go into their kernel's name. nsys does not lock clocks. Columns:
+// docs.nvidia.com/nsight-systems, "Statistical Reports Shipped With Nsight Systems" and
+// its SQLite schema.
 #include "baselines/exchange/foreign.h"
 
 #include <math.h>

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// nvbench's JSON (--json FILE): benchmarks, each with states, each with axis_values and summaries.
+// Reads nvbench's JSON (--json FILE): benchmarks, each with states, each with
+// axis_values and summaries.
 //   kernel   the benchmark's name; axes other than the problem's are appended: gemm.tile-128
 //   problem  axes M, N, K (any case), and T, type or dtype for the element type (fp32 if none)
-//   time     each of the samples that --jsonbin FILE put into FILE-bin beside it, where they are;
-//            else summary nv/cold/time/gpu/mean, seconds; clock: nv/cold/sm_clock_rate/mean, Hz
-//   device   its name and id: nvbench does not write the UUID
-// A benchmark of host code alone has nv/cpu_only/time/cpu/mean and no device: its device is host.
-// A skipped state is unsupported. Known is version 1 of its JSON. Field and tag names:
+//   time     each of the samples that --jsonbin FILE put into FILE-bin beside it, if they are
+//            there; else summary nv/cold/time/gpu/mean, seconds; clock: nv/cold/sm_clock_rate/mean,
+//            Hz
+//   device   its name and number, because nvbench does not write the UUID
+// A benchmark of host code alone has nv/cpu_only/time/cpu/mean and no device; its device is host. A
+// skipped state is unsupported. Version 1 of nvbench's JSON is known. Field and tag names:
 // NVIDIA/nvbench, json_printer and its nvbench_compare script.
 #include "baselines/exchange/foreign.h"
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// pytest-benchmark's JSON (--benchmark-json FILE): "machine_info", "commit_info", "benchmarks".
+// Reads pytest-benchmark's JSON (--benchmark-json FILE): "machine_info",
+// "commit_info", "benchmarks".
 //   kernel   the test's name up to its '[', then the parameters that are no problem: test.tile-2
-//   problem  params and extra_info m, n, k, dtype or problem; of unnamed ones what is in brackets
-//   time     stats.data, seconds each, when it was saved (--benchmark-save-data); else the median
-//   device   the host, by its processor: a runner's name is another one each time
+//   problem  params and extra_info m, n, k, dtype or problem; without names, the text in brackets
+//   time     stats.data, seconds each, if it was saved (--benchmark-save-data); else the median
+//   device   the host, by its processor, because a runner has another name each time
 //   commit   commit_info.id, unless the tree was dirty
-// Fields: pytest-benchmark's documentation; tests/data/import/pytest.json is one it wrote.
+// Fields: pytest-benchmark's documentation; tests/data/import/pytest.json was written by it.
 #include "baselines/exchange/foreign.h"
 
 #include <string.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CSV that triton.testing.perf_report writes (run(save_path=...)): a column for each argument
-// that was swept (x_names), and one for each line of the chart.
+// Reads the CSV that triton.testing.perf_report writes (run(save_path=...)): a column for each
+// argument that was swept (x_names), and one for each line of the chart.
 //   kernel   the column's name without its unit, and the arguments that are no problem
-//   problem  columns M, N and K (or one for all three); else --problem, and the arguments are in
-//            the name
-//   time     a column that says its unit: (ms), (us), (ns) or (s); or (TFLOPS), (TFLOP/s) or
-//            (GFLOPS) where the problem is a GEMM, whose operations are counted. Triton before 3.2
-//            writes no unit: --unit says it, or the column is left out
+//   problem  columns M, N and K (or one for all three); else --problem, and then the arguments go
+//            into the kernel's name
+//   time     a column with a unit: (ms), (us), (ns) or (s); or (TFLOPS), (TFLOP/s) or (GFLOPS) if
+//            the problem is a GEMM, whose operations are counted. Triton before 3.2 writes no unit;
+//            then --unit says it, or the column is left out
 //   device   the file does not say it: --device
 // Columns: triton-lang/triton, python/triton/testing.py, Mark._run().
 #include "baselines/exchange/foreign.h"

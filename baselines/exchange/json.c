@@ -524,8 +524,8 @@ static int import_link(struct import *in, const struct node *node, struct arena 
     return import_put_link(in, &series, &device, &link, err);
 }
 
-// ---- events: what was reported, the series concerned, and what the tool concluded of it later.
-// What people decided is in the epochs, which have their own lines. ----
+// ---- events: each was reported, concerns some series, and the tool concluded something of it
+// later. The decisions of people are in the epochs, which have lines of their own. ----
 
 static int put_change(struct json *json, struct store *store, const struct stored_event_change *c,
                       struct error *err)

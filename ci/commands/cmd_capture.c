@@ -78,7 +78,7 @@ struct telling {
     char text[200];
 };
 
-// Counts the launches that the program's processes have reported until now; nothing where the
+// Counts the launches that the program's processes have reported so far. Does nothing if the
 // reports cannot be read.
 static void count_launches(uint64_t *launches, size_t *shapes, const char *folder)
 {
@@ -120,7 +120,7 @@ static void tick(void *context)
 struct place {
     struct sandbox sandbox;
     char *directory;
-    char **checkouts; // those that may be a stranger's
+    char **checkouts; // folders that a stranger may have written
     size_t count;
 };
 
@@ -603,7 +603,7 @@ static const char *build_of(const struct arguments *a, struct arena *arena)
     return is_built_here(a->options.words.items[0]) ? says_how(a, arena) : a->build;
 }
 
-// A program that is not there is told before it would be run. One of the user's own may be there
+// Reports a program that does not exist, before it would be run. The user's own program may exist
 // once it is built.
 static int refuse_absent(const struct arguments *a, struct error *err)
 {
@@ -688,7 +688,8 @@ static bool is_librarys(const char *name)
     return is;
 }
 
-// The functions that --write takes: the program's own, or if it has none, those of its libraries.
+// Which functions --write takes: the program's own, or, if it has none, those of
+// its libraries (`librarys`).
 struct share {
     double all_ns;
     bool librarys;

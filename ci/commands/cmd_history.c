@@ -102,7 +102,7 @@ static void table_now(const struct series_history *s)
 {
     const struct history_now found = history_now(s);
     const struct interval now = found.size;
-    // That is the level, which was printed before.
+    // The level that is printed before says that already.
     if (!isfinite(now.low) || (found.linked && !s->epoch))
         return;
     if (s->stored.count == 0 && !found.linked)
@@ -471,8 +471,8 @@ static void json_series(struct json *json, const struct series_history *s,
 
 // ---- metrics: figures beside time ----
 
-// Whether --kernel selects a metric: it is compared with the subject, or with its kernel if a
-// problem follows.
+// Whether --kernel selects a metric. The pattern is compared with the metric's subject, or, if the
+// subject is "KERNEL PROBLEM", with the kernel.
 static bool shows(const struct metric_series *s, const struct history_wanted *w)
 {
     char kernel[KERNEL_NAME_TEXT];

@@ -125,7 +125,7 @@ static void conclude(struct run *run, enum conclusion conclusion, const char *la
     run->headline = within_words(run, whole);
 }
 
-// Whether a verdict says nothing about this change, although somebody may wait for one.
+// Whether a verdict leaves open whether this change made the series slower.
 static bool is_open(const struct verdict *v)
 {
     return v->kind == VERDICT_NOT_MEASURED || (v->kind == VERDICT_BROKEN && !cause_fails(v));

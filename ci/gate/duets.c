@@ -108,8 +108,8 @@ static double reserve_s(const struct duets *duets, double start_s)
     return room * (sum_s / (double)units_of(duets) + further * start_s);
 }
 
-// How many duets are open without an alarm; `begun`: each of them has had the pairs that a decision
-// needs at least.
+// Counts the open duets without an alarm. *begun: each of them has had the pairs that
+// any decision needs.
 static size_t count_others(bool *begun, const struct duets *duets)
 {
     size_t others = 0;
@@ -138,7 +138,7 @@ static bool duets_pressed(const struct duets *duets, const struct duets_time *ti
            (duets->processes <= units_of(duets) && begun && half);
 }
 
-// The pairs that a duet plays in this process whatever they show.
+// The pairs that a duet plays in this process in any case.
 static double least_pairs(const struct duet *d)
 {
     const struct gate_series *gate = &d->gate;
@@ -399,9 +399,9 @@ static int open_series(struct bench_outcome *out, struct player *p, struct duet 
     return back(p, bench_open(out, &d->handle, p->bench, &series, err));
 }
 
-// Keeps what prepare() chose. A kernel that tries which variant is fastest would choose anew in
-// each process; all processes repeat the choice of the first, so that all pairs are of the same
-// code.
+// Keeps the choice that prepare() made. A kernel that tries which variant is fastest would choose
+// anew in each process; all processes repeat the choice of the first, so that all pairs are of
+// the same code.
 static void keep_choices(const struct player *p, struct duet *d, const struct bench_outcome *opened)
 {
     const char *const notes[] = {[ROLE_BASE] = opened->base_note, [ROLE_HEAD] = opened->detail};
@@ -444,7 +444,7 @@ static int open_duet(struct player *p, struct duet *d, struct error *err)
     return 0;
 }
 
-// What a mix wants of a duet whose gate is over.
+// Whether a mix needs more pairs of a duet whose gate is over.
 static enum duet_wish wish_of(const struct player *p, const struct duet *d)
 {
     if (!p->all->wish || !d->judged || duet_is_void(d) ||
@@ -688,7 +688,7 @@ static int play_block(struct player *p, struct duet *d, struct error *err)
     return player_failed(p, d, &outcome, err);
 }
 
-// Whether a duet plays its blocks one directly after the other. A kernel's own launches determine
+// Whether a duet plays its blocks directly one after the other. A kernel's own launches determine
 // its clock, which settles after some tenths of a second of them. With blocks in turns, one edit in
 // a gate of six series measured -5.7 %, and nothing when it ran alone. So a duet that asks for it
 // plays as many pairs in a row as "same" needs at least.

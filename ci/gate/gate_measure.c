@@ -24,8 +24,8 @@ struct unit_times {
     size_t count, capacity;
 };
 
-// What a gate, or several comparisons together, measure side by side, until each series is decided,
-// its alarm is confirmed or refuted in fresh processes, or the time is over.
+// The work of a gate, or of several comparisons together. It is measured side by side until each
+// series is decided, its alarm is confirmed or refuted in fresh processes, or the time is over.
 struct gate_work {
     // Tasks that compare base and head. If a device has several units, a task and its result stay
     // with the unit that had it first.
@@ -34,8 +34,8 @@ struct gate_work {
     struct task *const *self; // tasks that compare a build with itself (self_tests_order()); a
                               // difference is chance
     size_t self_count;
-    // The verdicts of those, UNITS_MOST for each task, by unit; `pairs` is 0 where none could be
-    // measured.
+    // The verdicts of these tasks, UNITS_MOST for each task, by unit; `pairs` is 0 if none
+    // could be measured.
     struct verdict *verdicts;
     bool mixes; // the policy's mixes are asked what they want of decided series
     bool looks; // changed series are looked at in other regimes

@@ -263,9 +263,9 @@ static void add(struct run *run, const struct policy *policy, const struct polic
         run->mixes[run->mix_count++] = m;
 }
 
-// Whether a result is the first one of its kernel in its regime (`whatever`: in any), on its device
-// or on units of one model that share the kernel's problems. Results are sorted by device, kernel
-// and problem.
+// Whether a result is the first one of its kernel in its regime (with `whatever`, in any regime).
+// Only results count on its device, or on units of one model that share the kernel's problems.
+// Results are sorted by device, kernel and problem.
 static bool is_first(const struct run *run, size_t at, bool whatever)
 {
     const struct result *r = &run->results[at];

@@ -5,20 +5,22 @@
 //   policy -> commit -> build -> kernel list -> measurement -> prediction -> history -> verdict
 //          -> store -> reports
 //
+// Each stage of the line is in a file:
 //   policy, commit    ../settings/context.c and the command, before this page
 //   build             built.c
-//   kernel list       built.c as well; the tasks that follow from it are task_list.c's
-//   measurement       gate_measure.c, many series side by side (duets.c plays them); measuring.c,
-//                     the series of a plain run
-//   prediction        judge.c, as all that follows; why is explain.c's; what the change itself
-//                     accepts linking.c, what it costs a mix of problems mixes.c, what the policy
-//                     asks for beside time metrics.c, the last line conclude.c
-//   store             conclude.c, how a run begins and ends; results go there as they are measured
+//   kernel list       built.c, too; task_list.c makes the tasks that follow from it
+//   measurement       gate_measure.c measures many series side by side, and duets.c plays their
+//                     pairs; measuring.c measures the series of a plain run
+//   prediction, history, verdict
+//                     judge.c. explain.c says why; linking.c finds what the change itself accepts;
+//                     mixes.c computes what it costs a mix of problems; metrics.c compares the
+//                     figures beside time; conclude.c makes the last line
+//   store             conclude.c begins and ends a run; results are stored as they are measured
 //   reports           the command, from the same struct run that the store gives back
 //
-// Beside the line: new codes of plain runs are paired with those before them (linking.c says with
-// which, pipeline_link.c has it done), and a gate may be measured in parts on many machines
-// (part.c).
+// Two things happen beside the line. New codes of plain runs are paired with those before them:
+// linking.c decides with which, and pipeline_link.c measures them. And a gate may be measured in
+// parts on many machines (part.c).
 //
 // History is read without this run, so a run never judges itself. Each result is stored as soon as
 // it is measured: a run that is killed goes on where it was, and measures nothing twice.
@@ -79,7 +81,7 @@ static const struct device *device_of(const struct run *run, const char *uuid)
     return NULL;
 }
 
-// Says that the series of a GPU were measured cold before, where the policy names no regime. It is
+// Says that the series of a GPU were measured cold before, if the policy names no regime. This is
 // said until the store has a series in a stream.
 static int tell_epoch(struct run *run, struct context *context, struct error *err)
 {

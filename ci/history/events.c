@@ -418,9 +418,10 @@ static void event_index_make(struct event_index *out, const struct event_list *l
 
 // ---- the changes of the histories ----
 
-// Collects changes from three sources: links, which concern the code; change points of absolute
-// times, which concern the code only where nothing was compared by pairs; and the controls' common
-// mode, which the series themselves do not show because it was subtracted from them.
+// Collects changes from three sources. Links show changes of the code. Change points of
+// absolute times count only if nothing was compared by pairs. The controls' common mode shows
+// changes of a device; the series themselves do not show these, because the common mode was
+// subtracted from them.
 
 struct finding {
     const struct history_set *set;
@@ -758,9 +759,9 @@ static void events_decide(struct event *event, const struct stored_event *stored
 // ---- events that were reported before ----
 
 // Matches the present events with those that were reported before. Two are the same event if they
-// have a series in common and the ranges of its commits meet; the event then keeps its name. The
-// tool's entries are kept in the store, people's in the epochs file (events_decide()); the latter
-// decide.
+// have a series in common and the ranges of their commits meet; the event then keeps its name. The
+// tool's entries are kept in the store. People's entries are in the epochs file (events_decide()),
+// and they decide.
 
 struct remembering {
     struct events *events;

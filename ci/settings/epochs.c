@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The line is followed back once. An epoch is settled when its commit is reached, or when the walk
-// has passed that commit's time and the commit that brought the epoch.
+// Finds where accepted epochs begin. The line of commits is followed back once. An epoch is settled
+// when its commit is reached, or when the walk has passed both that commit's time and the commit
+// that brought the epoch.
 #include "ci/settings/epochs.h"
 
 #include "baselines/epoch.h"

@@ -125,8 +125,8 @@ static void grow(size_t *low, size_t *high, const double *mass, size_t n, size_t
     }
 }
 
-// The reach of Student's t, computed from the normal one as the interval of a likelihood with a
-// fitted scale.
+// The reach of Student's t. It is the interval of a likelihood whose scale is fitted, computed from
+// the reach of the normal distribution.
 static double student_reach(double confidence, double freedom)
 {
     const double normal = normal_quantile(0.5 + 0.5 * confidence);

@@ -82,8 +82,8 @@ static bool together(const struct moved_tally *tally, double size)
     return old > 0 && same >= FEWEST && (double)same >= most * (double)tally->count;
 }
 
-// How other series moved that share something with one series: its device, what bounds it, or its
-// model.
+// The movements of all series that share something with one series: its device, the limit that
+// bounds it, or its model.
 struct company {
     struct moved_tally device, class, others, model;
 };

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // junit.xml for Jenkins, GitLab and GitHub: one testsuite per kernel, one testcase per problem.
-// Broken is an error, slower because of the kernel a failure; undecided, not measured, broken on
-// the base too and slower for a reason outside the kernel are skipped with the reason; same,
-// faster, new and accepted pass. `time` is what it is for every test: the seconds that were spent,
-// here by the kernels; a launch's time is in the text, because readers take no more than three
-// decimals. A run whose own A/A failed is an error of the suite "self-test", because nothing else
-// in it means anything; a head that does not build is one of the suite "build". Told beside a
-// run, each open event is a case of the suite "events": a failure when it is a kernel's, slower
-// and confirmed, until somebody accepts, dismisses or mends it.
+// A verdict becomes
+//   an error    if the kernel is broken;
+//   a failure   if it is slower because of the kernel;
+//   skipped     with the reason, if it is undecided or not measured, broken on the base, too, or
+//               slower for a reason outside the kernel;
+//   a pass      if it is same, faster, new or accepted.
+// As in every test report, `time` is the number of seconds spent, here by the kernels. A launch's
+// time is in the text, because readers accept no more than three decimals. A run whose own A/A
+// failed is an error of the suite "self-test", because nothing else in it counts; a head that does
+// not build is an error of the suite "build". Each open event is a case of the suite "events": a
+// failure if a kernel caused it, is slower, and this is confirmed, until somebody accepts,
+// dismisses or mends it.
 //
 // Element order, attributes and numbers follow junit-10.xsd of Jenkins' xUnit plugin, the strictest
 // reader, in all releases from 2.2.2 on.
