@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a problem stands for: its element types, its names, the shape of its groups, its work and
-// its bytes; how it is written, and how it is read from hostile text. How long it takes is the
-// models'.
+// Problems: their element types, names, groups, work and bytes; writing one as text, and reading
+// one from hostile text. How long a problem takes is computed in model/predict/.
 #include "model/problem.h"
 
 #include "model/base.h"
@@ -220,7 +219,8 @@ struct problem_pitches problem_pitches(const struct problem *p)
 
 // ---- groups ----
 
-// Whole numbers, so that they are the same on every machine.
+// The weight of a group's share. It is computed in whole numbers, so that it is the same
+// on every machine.
 static int64_t group_weight(const struct groups *groups, int32_t group)
 {
     enum { ONE = 1 << 16, PERCENT = ONE / 100 };
@@ -233,14 +233,15 @@ static int64_t group_weight(const struct groups *groups, int32_t group)
     return ONE - width / 2 + (int64_t)((x >> 43) * (uint64_t)width >> 21);
 }
 
-// Shares out m rows: one to each group, the rest by weight.
+// Shares out m rows among the groups: each group gets one where m suffices, and the rest
+// goes by weight.
 static void share_rows(int32_t *rows, const struct groups *groups, int64_t m, int64_t sum)
 {
     const int64_t each = m >= groups->count ? 1 : 0, rest = m - each * groups->count;
     int64_t before = 0, weights = 0;
     for (int32_t g = 0; g < groups->count; g++) {
         weights += group_weight(groups, g);
-        const int64_t until = rest * weights / sum; // 2^31 x 2^29 at most
+        const int64_t until = rest * weights / sum; // at most 2^31 x 2^29
         rows[g] = (int32_t)(each + until - before);
         before = until;
     }
@@ -258,7 +259,7 @@ void problem_group_rows(int32_t *rows, const struct problem *p)
     }
     for (int32_t g = 0; g < groups->count; g++) {
         const int64_t share = group_weight(groups, g) * groups->count;
-        const int64_t wanted = (groups->mean * share + sum / 2) / sum; // 2^31 x 2^30 at most
+        const int64_t wanted = (groups->mean * share + sum / 2) / sum; // at most 2^31 x 2^30
         rows[g] = (int32_t)(wanted < 1 ? 1 : wanted > p->m ? p->m : wanted);
     }
 }
@@ -334,7 +335,7 @@ static void put(struct problem_writer *w, const char *format, ...)
     va_end(list);
 }
 
-// The fewest digits that read back to the same number.
+// Writes the factor with the fewest digits that read back to the same number.
 static void put_factor(struct problem_writer *w, const char *name, float value)
 {
     char text[32];
@@ -415,9 +416,9 @@ void problem_say(char out[PROBLEM_TEXT], const struct problem *p)
 
 // ---- its text, read ----
 //
-// What is none is refused.
+// Text that names no valid problem is refused.
 
-// Types that bring block scales with them.
+// The words that stand for a type together with its block scales.
 static const struct {
     const char *name;
     struct block_scales scales;
@@ -427,7 +428,8 @@ static const struct {
     {"mxfp8", {.vector = 32, .rows_a = 1, .rows_b = 1, .type = DTYPE_E8M0}},
 };
 
-// Digits alone, 1 to 2^31-1; *end is behind them. -1: there is no such number.
+// Reads a number of digits alone, from 1 to 2^31-1, and sets *end behind it. Returns -1 where there
+// is no such number.
 static int read_count(int64_t *out, const char **end, const char *text)
 {
     char digits[16];
@@ -459,7 +461,7 @@ static int parse_shape(struct problem *out, const char *text, struct error *err)
     return 0;
 }
 
-// Keeps the numbers in the order of their names.
+// Adds a named number, so that the numbers stay in the order of their names.
 static int add_number(struct problem *p, const char *name, size_t length, int64_t value)
 {
     struct problem_number number = {.value = value};
@@ -523,7 +525,8 @@ static int parse_types(struct problem *out, char *text, struct error *err)
 
 // ---- options ----
 
-// 1: this option is not of the kind. So all of these.
+// Reads the option if it names a regime; returns 1 if it does not. The other parse_ functions below
+// return 1 likewise for an option of another kind.
 static int parse_regime(struct problem *out, const char *text)
 {
     if (regime_parse(&out->regime, text))
@@ -580,7 +583,7 @@ static int parse_assignment(struct problem *out, const char *text, struct error 
     return 1;
 }
 
-// "V" or "RxV".
+// Reads a block's size, "V" or "RxV".
 static int parse_block(int32_t *rows, int32_t *vector, const char *text)
 {
     const char *end;
@@ -786,7 +789,7 @@ int problem_parse_named(struct problem *out, const char *text, struct error *err
         return problem_parse(out, text, err);
     memcpy(shape, text, length);
     shape[length] = '\0';
-    // Names are kept in their order.
+    // Numbers keep the order of their names.
     if (parse_numbers(&numbers, shape, err))
         return -1;
     const struct problem_number *of = numbers.numbers;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Medians, scales, trimmed means, pooled means and the normal and beta distributions.
+// Robust statistics: medians, scales, trimmed means, pooled means; and the normal
+// and beta distributions.
 #include "model/robust.h"
 
 #include <assert.h>
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUN = 12 }; // values that are put in order one by one
+enum { RUN = 12 }; // runs of so many values are sorted by insertion
 
 static void insert_each(double *values, size_t count)
 {
@@ -21,7 +22,8 @@ static void insert_each(double *values, size_t count)
     }
 }
 
-// values[first..middle) and values[middle..end) are in order; `room` holds the left one.
+// Merges two neighbouring sorted runs, values[first..middle) and values[middle..end); `room` holds
+// the left one meanwhile.
 static void merge(double *values, size_t first, size_t middle, size_t end, double *room)
 {
     const size_t left = middle - first;
@@ -36,7 +38,8 @@ static void merge(double *values, size_t first, size_t middle, size_t end, doubl
     memcpy(values + at, room + a, (left - a) * sizeof(*room));
 }
 
-// Histories are sorted by the thousand, and qsort() asks a function at every step.
+// A merge sort of our own: histories are sorted by the thousand, and qsort() calls a function
+// for every comparison.
 void robust_sort(double *values, size_t count)
 {
     for (size_t first = 0; first < count; first += RUN)
@@ -68,7 +71,7 @@ double robust_sd(double *work, size_t count)
     return 1.4826 * robust_median(work, count);
 }
 
-// SE of a trimmed mean: SD of the winsorized values / ((1 - 2 cut/n) sqrt n).
+// The standard error of a trimmed mean is the SD of the winsorized values / ((1 - 2 cut/n) sqrt n).
 struct robust_mean robust_mean(double *work, size_t count)
 {
     if (count == 0)
@@ -99,7 +102,8 @@ double moderate_sd(struct moderation prior, double sd, double degrees)
     return sqrt((prior.weight * prior.sd * prior.sd + degrees * sd * sd) / total);
 }
 
-// between^2 = max(0, (Q - (k-1)) / (sum w - sum w^2 / sum w)), w = 1/se^2, Q the weighted squares.
+// The variance between studies is between^2 = max(0, (Q - (k-1)) / (sum w - sum w^2 / sum w)),
+// where w = 1/se^2 and Q is the weighted sum of squares.
 struct pooled pool_random_effects(const double *mean, const double *se, size_t count)
 {
     assert(count >= 1);

@@ -634,7 +634,8 @@ static const char *with_taken(const char *name, const struct event_taken *taken,
                       : arena_printf(arena, " %s", name);
 }
 
-// Prints the last line as for a run, if there is one; for CSV and JSON nothing is added.
+// Prints the headline of the events (its last line, as a run has one) for a reader at a terminal;
+// CSV and JSON get no such line.
 static enum conclusion conclude(const struct arguments *a, const struct events *events,
                                 const struct metric_history *metrics, struct arena *arena)
 {

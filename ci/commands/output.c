@@ -230,7 +230,6 @@ static void print_coloured(enum colour colour, const char *prefix, const char *t
     print_line("", text + length);
 }
 
-// The text up to the first colon is our own.
 int output_figure(const char *path, struct markup *figure, struct error *err)
 {
     struct buffer text = {0};
@@ -249,6 +248,7 @@ void output_headline(const struct run *run)
     const char *text = run->headline ? run->headline : "nothing was measured";
     const bool known = (size_t)run->conclusion < ARRAY_COUNT(colours) && run->headline;
     const size_t label = strcspn(text, ":");
+    // The label up to the first colon is a word of plumb's own, as "SLOWER"; only this is coloured.
     const bool ours = known && label < 16 && strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ ") >= label;
     print_coloured(ours ? colours[run->conclusion] : PLAIN, "", text, ours ? label : 0);
 }

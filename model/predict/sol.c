@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Speed of light (seed 0): the longer of two times, all multiply-adds at the peak rate and all
-// bytes at the DRAM rate, each input read once and the output written once (problem_bytes()).
+// Speed of light (seed 0), the lower bound on a launch's time: the longer of two times, that of all
+// multiply-adds at the peak rate and that of all bytes at the DRAM rate. Each input is read once
+// and the output is written once (problem_bytes()).
 //     time = max(2 m n k / (clock SMs flops), (m k + k n) b_in + m n b_out [+ scales]) / bandwidth)
 #include "model/predict.h"
 #include "model/predict/parts/arithmetic.h"
 
 #include <math.h>
 
-// Scales as seed 0 has them: of a last block that is not whole, its part.
+// Bytes to and from DRAM. Of a last block of scales that is not whole, seed 0 counts a part.
 static double dram_bytes(const struct problem *p)
 {
     const struct block_scales *s = &p->scales;
@@ -20,7 +21,7 @@ static double dram_bytes(const struct problem *p)
     return bytes - (ceil(blocks) - blocks) * p->batch * rows * dtype_bytes(s->type);
 }
 
-// The bytes that a launch finds in L2 in this regime, where there is room.
+// Bytes that a launch finds in L2 already in this regime, as far as L2 has room.
 static double found_bytes(const struct predict_input *in)
 {
     const struct problem *p = in->problem;
@@ -54,7 +55,8 @@ static struct prediction predict(const struct predict_input *in)
     double found = least(found_bytes(in), gpu->l2_bytes.value);
     double dram_ns = (bytes - found) / rate_s * 1e9;
     if (found > 0 && l2_s > rate_s)
-        dram_ns = most(dram_ns, bytes / (2 * l2_s) * 1e9); // a floor: reads and writes side by side
+        // a lower bound, since reads and writes go side by side
+        dram_ns = most(dram_ns, bytes / (2 * l2_s) * 1e9);
     out.time_ns = math_ns > dram_ns ? math_ns : dram_ns;
     out.bound = math_ns > dram_ns ? BOUND_COMPUTE : BOUND_MEMORY;
     out.clock_exponent = math_ns > dram_ns ? -1.0 : 0.0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A record: finding the addresses in captured launches, putting others in their place, the TMA
-// descriptors that are still to be made, and the record's file, written and read.
+// A record of captured launches. This file finds the addresses in their parameters, puts other
+// addresses in their place, lists the TMA descriptors that are still to be made, and writes and
+// reads the record's file.
 #include "model/record/record.h"
 
 #include "model/base.h"
@@ -14,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Version 2 added TMA descriptors, version 3 the buffers of forms: block scales, a bias, groups,
-// version 4 captured buffers, version 5 several streams, version 6 copies. What was written as an
-// older version is read too, and holds nothing that came later; a record that captures nothing is
-// written as version 3.
+// Versions of the record's file. Version 2 added TMA descriptors, version 3 the buffers of forms
+// (block scales, a bias, groups), version 4 captured buffers, version 5 several streams, version 6
+// copies. A file of an older version is read, too, and may hold nothing that a later version added;
+// a record that captures nothing is written as version 3.
 enum {
     RECORD_MAPS_SINCE = 2,
     RECORD_FORMS_SINCE = 3,
@@ -128,7 +129,7 @@ static void add_small_list(struct wire_line *line, const char *key, const uint32
     add_list(line, key, wide, count);
 }
 
-// The fields of a record's line `tensormap`, all but its name.
+// Prints the fields of a record's line `tensormap`, all but the line's name.
 static void record_map_print(struct wire_line *line, const struct record_map *map)
 {
     wire_add_int(line, "at", map->at);
@@ -145,7 +146,8 @@ static void record_map_print(struct wire_line *line, const struct record_map *ma
     wire_add_int(line, "nan", map->fill_nan);
 }
 
-// As many numbers as the list has; -1 when it is none, or has more than `most`.
+// Reads a list of numbers into `out`. Returns -1 where the list is malformed or has more
+// than `most` numbers.
 static int take_list(uint64_t *out, uint32_t *count, uint32_t most, const struct wire_record *line,
                      const char *key, struct error *err)
 {
@@ -191,7 +193,8 @@ static int take_bytes(uint32_t *out, const struct wire_record *line, const char 
     return 0;
 }
 
-// They are in their ranges when 0 is returned; `at` is not held against any parameter.
+// Parses a TMA descriptor and checks its numbers' ranges; where it lies (`at`) is not yet checked
+// against any parameter.
 static int record_map_parse(struct record_map *out, const struct wire_record *line,
                             struct error *err)
 {
@@ -280,7 +283,7 @@ int record_buffer_parse(enum record_buffer *out, const char *name)
     return -1;
 }
 
-// Far from where a driver maps memory, and each buffer in a range of its own.
+// Addresses far from where a driver maps memory; each buffer has a range of its own.
 static const uint64_t lowest = 0x100000000000, apart = 0x008000000000, grain = 0x000040000000;
 
 void record_made_up(struct record_places out[2], const uint64_t bytes[RECORD_BUFFERS])
@@ -289,7 +292,7 @@ void record_made_up(struct record_places out[2], const uint64_t bytes[RECORD_BUF
         for (int place = 0; place < 2; place++)
             out[place].bytes[b] = bytes[b];
         out[0].address[b] = bytes[b] ? lowest + 2 * b * apart + 512 : 0;
-        // Distances are distinct odd multiples of 1 GiB.
+        // Distances between the two captures' addresses are distinct odd multiples of 1 GiB.
         out[1].address[b] =
             bytes[b] ? out[0].address[b] + RECORD_CAPTURED * 2 * apart + (2 * b + 1) * grain : 0;
     }
@@ -574,7 +577,7 @@ static void print_content(struct buffer *out, const struct record_content *conte
     put(out, &line);
 }
 
-// The oldest that has words for it.
+// The oldest version that can express the record.
 static int version_of(const struct record *record)
 {
     int version = record->content_count ? RECORD_CAPTURES_SINCE : RECORD_FORMS_SINCE;
@@ -625,13 +628,13 @@ void record_print(struct buffer *out, const struct record *record)
 // points outside of what was read.
 
 enum {
-    PARAMETERS_MAX = 4096, // of one launch
-    BYTES_MAX = 32764,     // of a kernel's parameters (CUDA programming guide, 12.1 and later)
-    PARAMETER_MAX = 7000,  // so that a line holds it in hexadecimal
+    PARAMETERS_MAX = 4096, // parameters of one launch
+    BYTES_MAX = 32764,    // bytes of a kernel's parameters (CUDA programming guide, 12.1 and later)
+    PARAMETER_MAX = 7000, // bytes of one parameter, so that a line holds it in hexadecimal
     ADDRESS_BYTES = 8,
     ADDRESSES_MAX = BYTES_MAX / ADDRESS_BYTES,
     IMAGES_MAX = 64,
-    MAPS_MAX = 256, // of one launch
+    MAPS_MAX = 256, // TMA descriptors of one launch
     CONTENT_NAME_MAX = 64,
     SHARED_MAX = 1 << 20
 };
@@ -660,7 +663,8 @@ static int take_three(uint32_t out[3], const struct wire_record *line, const cha
     return 0;
 }
 
-// An entry point's name, as compilers mangle them: nothing that a report would have to escape.
+// Is it an entry point's name as compilers mangle them, without characters that a report would
+// have to escape?
 static bool is_function(const char *name)
 {
     static const char allowed[] =
@@ -793,7 +797,7 @@ static int hex_digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// The launch that the lines of parameters and addresses belong to.
+// The launch that lines of parameters and addresses refer to, which is the last one read.
 static struct record_launch *last_launch(const struct record *record, const char *what,
                                          struct error *err)
 {
@@ -932,7 +936,7 @@ int record_take_line(struct record *record, const struct wire_record *line, stru
     return error_set(err, "a line '%.40s' that no record has", line->name);
 }
 
-// The file that is being read.
+// The state of reading a record's file.
 struct record_reader {
     char *at;
     size_t left;
@@ -940,7 +944,7 @@ struct record_reader {
     struct arena *arena;
 };
 
-// The next line, its end cut off; NULL at the end of the bytes or where a line is too long.
+// Returns the next line without its end; NULL at the end of the bytes or where a line is too long.
 static char *next_line(struct record_reader *r)
 {
     const size_t most = r->left < WIRE_LINE ? r->left : WIRE_LINE;
@@ -953,14 +957,15 @@ static char *next_line(struct record_reader *r)
     return line;
 }
 
-// As kernels/kernel.h has it: nothing that a terminal or a report would have to escape.
+// Is it a kernel's name as kernels/kernel.h allows it, without characters that a terminal or a
+// report would have to escape?
 static bool is_kernel_name(const char *name)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_.-";
     return name && *name && strspn(name, allowed) == strlen(name);
 }
 
-// Launches of such a problem take buffers that are of forms alone.
+// Do launches of such a problem take buffers that only forms have?
 static bool has_form_buffers(const struct problem *p)
 {
     return p->scales.vector || epilogue_has_bias(p->epilogue) || p->groups.kind;
@@ -1008,7 +1013,7 @@ static int take_image(struct record_reader *r, const struct wire_record *line, s
     return 0;
 }
 
-// A file beside the record: a name, and nothing that leads elsewhere.
+// Is it the name of a file beside the record, one that leads to no other folder?
 static bool is_content_name(const char *name)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_.-";

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel whose threads load and multiply themselves takes the soft maximum (power mean of
-// exponent 1.7) of what its fullest SM needs of each resource. Per step of one in K, a block of
-// W warps with a tile tm x tn, of which a thread holds rm x rn = tm tn / (32 W) outputs (rm the
-// power of two next to the square root):
+// Predicts a kernel whose own threads load operands and multiply them, by SIMT instructions or by
+// mma.sync. The block's time is a soft maximum (a power mean of exponent 1.7) over what its fullest
+// SM needs of each resource in the table. A block of W warps computes a tile of tm x tn outputs;
+// each thread holds rm x rn = tm tn / (32 W) of them, and rm is the power of two next to the square
+// root of that product. The costs are per step of one in K:
 //     math     2 tm tn / flops_clk
 //     issue    one instruction per sub-partition and clock [1]: the multiply-adds, a load of each
 //              operand (one for four neighbours), and four for each element staged in shared
@@ -23,7 +24,8 @@
 //              is waited for on top, or hidden behind the slab when another is in flight
 //              (stages >= 2). Direct: compilers load four steps at once; such a group waits
 //              for L2 if it touches a new 32-byte sector [3], else for L1.
-// More resident blocks share the latency and add up in all the others: that is occupancy.
+// Resident blocks of one SM share the latency, and their needs of every other resource add up: that
+// is how occupancy enters.
 //
 // [1] NVIDIA H100 whitepaper: four sub-partitions of 32 FP32 lanes, each issues one warp
 //     instruction per clock; plumb calibrate measures 253 of 256 FLOP/clk.
@@ -34,16 +36,17 @@
 //     per warp and step for 18 lines (the tag stage alone could resolve four in one).
 //     L1 latency 40 clocks: measured on an H100, in the document whose ladder kernels/ climbs.
 //
-// Fitted, on every other of the ten problems of recorded/h200/fp32-run-1 (naive and tiled): the
-// exponent, of 1.6, 1.7 .. 2 and 2.2, and whether loads wait for L2, for DRAM, or half each. With
-// two resources equally busy 1.7 means 1.5 times the time of one: barriers leave no more overlap.
-// Three and more slabs in flight are copied without the threads, which read the next step's
-// operands while they multiply; they overlap as hopper.h's pipelines do, with exponent 5, and reach
-// 0.9 of the multipliers: cuBLASLt's large problems of that run. Streaming, 2.3 of 1.7, 2, 2.2
-// .. 2.6 and 3, on the four rows with m = 1 of recorded/h200/ladder/fit.*, within 4 %: no barrier,
-// but each warp's loads stand still while it multiplies. Figures, and what they are worth:
-// recorded/h200/accuracy/README.md. Bank conflicts are not in the traits, and so not here: kernels
-// without them are meant.
+// Two things were fitted on every other of the ten problems of recorded/h200/fp32-run-1 (naive and
+// tiled kernels): the exponent, out of 1.6, 1.7 .. 2 and 2.2, and whether loads wait for L2, for
+// DRAM, or half for each. An exponent of 1.7 means that two equally busy resources take 1.5 times
+// the time of one: barriers leave no more overlap. Kernels with three and more slabs in flight copy
+// them without the threads, which read the next step's operands while they multiply; their
+// resources overlap as hopper.h's pipelines do, with exponent 5, and they reach 0.9 of the
+// multipliers, as cuBLASLt does on the large problems of that run. Streaming kernels (m = 1) have
+// exponent 2.3, out of 1.7, 2, 2.2 .. 2.6 and 3, fitted on the four rows with m = 1 of
+// recorded/h200/ladder/fit.*, within 4 %: they have no barrier, but each warp's loads stand still
+// while it multiplies. How good these figures are: recorded/h200/accuracy/README.md. The traits say
+// nothing of bank conflicts, so the model assumes kernels without them.
 #include "model/predict/hopper.h"
 
 #include "model/predict/parts/arithmetic.h"
@@ -52,17 +55,20 @@
 #include <math.h>
 
 static const double exponent = 1.7, pipelined = 5, streaming = 2.3;
-static const double reached = 0.9;      // of the multipliers, where copies are asynchronous
-static const double fp8_conversion = 2; // a pair at half rate, then each half to FP32
+// The share of the multipliers that kernels with asynchronous copies reach.
+static const double reached = 0.9;
+static const double fp8_conversion = 2; // a pair converts at half rate, then each half becomes FP32
 
 static const double sub_partitions = 4, warp = 32;
-static const double line_bytes = 128, sector_bytes = 32, fragment_bytes = 16; // of a row, mma.sync
+// A row of an mma.sync fragment has fragment_bytes.
+static const double line_bytes = 128, sector_bytes = 32, fragment_bytes = 16;
 static const double shared_latency_clk = 23, l1_latency_clk = 40;
 static const double copy_instructions = 4, vector = 4, unrolled = 4;
-static const double kept_registers = 24; // addresses and loop state, as in hopper.c
+static const double kept_registers = 24; // registers for addresses and loop state, as in hopper.c
 enum { THREADS_DEFAULT = 256, REGISTERS_MOST = 255, ASYNCHRONOUS = 3 };
 
-// Tensor cores from registers: by the traits, and before Hopper whatever they say.
+// Does the kernel feed tensor cores from registers (mma.sync)? GPUs before Hopper have no other
+// way, whatever the traits say.
 static bool by_mma(const struct predict_input *in)
 {
     enum dtype type = in->problem->in;
@@ -81,7 +87,8 @@ bool simt_applies(const struct predict_input *in)
            by_mma(in);
 }
 
-// The same by mma.sync, which wgmma outruns; 0 if it is not known to differ.
+// FLOP per clock of an SM by mma.sync, which is slower than wgmma; 0 where the profile has no rate
+// of its own for mma.sync.
 static double mma_sync_flops_clk(const struct gpu *gpu, enum dtype in)
 {
     switch (in) {
@@ -89,7 +96,7 @@ static double mma_sync_flops_clk(const struct gpu *gpu, enum dtype in)
         return gpu->mma_sync_flops_clk_tf32.value;
     case DTYPE_BF16:
     case DTYPE_FP16:
-    case DTYPE_E2M1: // decoded
+    case DTYPE_E2M1: // is decoded to 16 bits first
         return gpu->mma_sync_flops_clk_fp16.value;
     case DTYPE_E4M3:
     case DTYPE_E5M2:
@@ -108,13 +115,13 @@ double simt_flops_clk(const struct predict_input *in)
     return rate > 0 ? rate : gpu_flops_clk(gpu, in->problem->in);
 }
 
-// The costs of a block, per step of one in K unless the name says otherwise.
+// What a block needs of each resource, in clocks per step of one in K.
 struct simt_block {
     double warps, math, issue, pipe, chain;
-    bool streams; // no slab, no barrier
+    bool streams; // the kernel has no slab and no barrier
 };
 
-// One side of a rectangle of this area: the power of two next to its square root.
+// The height or width of a rectangle of this area: the power of two next to the area's square root.
 static double side_of(double area)
 {
     return area > 1 ? exp2(round(log2(area) / 2)) : 1;
@@ -125,8 +132,8 @@ static double warps_of(const struct traits *t)
     return ceil((t->threads > 0 ? t->threads : THREADS_DEFAULT) / warp);
 }
 
-// Shared memory of a block. One that says its stages and not their bytes, on tensor cores, has them
-// there.
+// Bytes of shared memory that a block stages its operands in. Traits that name stages on tensor
+// cores, but no bytes, mean stages in shared memory.
 static double staged_bytes(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct traits *traits = t->in->traits;
@@ -147,14 +154,15 @@ int32_t simt_blocks_per_sm(const struct hopper_breakdown *b, const struct hopper
         .blocks;
 }
 
-// A is m rows of k in TN and NN, B is n rows of k in TN and TT.
+// Is the operand contiguous along K? A has rows of k elements in layouts TN and NN, B has them in
+// TN and TT.
 static bool along_k(const struct problem *p, bool of_a)
 {
     return p->layout == LAYOUT_TN || p->layout == (of_a ? LAYOUT_NN : LAYOUT_TT);
 }
 
-// Lines that a warp's loads of one step touch, when `lanes` of its threads lie along the operand
-// and each needs `each` elements of it.
+// 128-byte lines that a warp's loads of one step touch, when `lanes` of its threads lie along the
+// operand and each thread needs `each` elements.
 static double lines_touched(const struct hopper_terms *t, double lanes, double each, bool of_a)
 {
     if (along_k(t->in->problem, of_a))
@@ -162,7 +170,7 @@ static double lines_touched(const struct hopper_terms *t, double lanes, double e
     return each * ceil(lanes * t->bytes_in / line_bytes);
 }
 
-// Lines of a slab of one operand, per step.
+// 128-byte lines that a slab of one operand is loaded from, per step.
 static double lines_loaded(const struct hopper_breakdown *b, const struct hopper_terms *t,
                            double rows, bool of_a)
 {
@@ -171,7 +179,7 @@ static double lines_loaded(const struct hopper_breakdown *b, const struct hopper
     return ceil(rows * t->bytes_in / line_bytes);
 }
 
-// Operands staged in shared memory slab by slab.
+// The costs of a block that stages its operands in shared memory slab by slab.
 static void stage(struct simt_block *o, const struct hopper_breakdown *b,
                   const struct hopper_terms *t, double read_bytes, double own)
 {
@@ -179,8 +187,8 @@ static void stage(struct simt_block *o, const struct hopper_breakdown *b,
     double reads = read_bytes / port, bytes = sides * t->bytes_in;
     double wait = t->gpu->l2_latency_clk.value;
     if (t->in->traits->stages >= ASYNCHRONOUS) {
-        // Copies of 16 bytes that no thread waits for, in parts of lines as they come; the next
-        // step's fragments are read while this one multiplies.
+        // Asynchronous copies move 16 bytes each and no thread waits for them; they arrive in parts
+        // of lines. A thread reads the next step's fragments while it multiplies this step's.
         double slab = b->tile_k * most(own, reads / o->warps) + 3 * shared_latency_clk;
         o->math /= reached;
         o->issue /= reached;
@@ -191,7 +199,8 @@ static void stage(struct simt_block *o, const struct hopper_breakdown *b,
     }
     double staging =
         bytes / port + lines_loaded(b, t, b->tile_m, true) + lines_loaded(b, t, b->tile_n, false);
-    double depth = by_mma(t->in) ? sector_bytes / t->bytes_in : 1; // of K, per instruction
+    // of K, that one instruction covers
+    double depth = by_mma(t->in) ? sector_bytes / t->bytes_in : 1;
     double slab = b->tile_k * (own + reads / o->warps + shared_latency_clk / depth + staging) +
                   2 * shared_latency_clk;
     o->issue += copy_instructions * sides / sub_partitions / warp;
@@ -199,7 +208,8 @@ static void stage(struct simt_block *o, const struct hopper_breakdown *b,
     o->chain = (t->in->traits->stages == 1 ? slab + wait : most(slab, wait)) / b->tile_k;
 }
 
-// Operands straight from global memory, as far as the caches keep them.
+// The costs of a block that loads its operands straight from global memory, as far as caches do
+// not hold them.
 static void load(struct simt_block *o, const struct hopper_terms *t, double lines, double own)
 {
     const struct problem *p = t->in->problem;
@@ -211,8 +221,9 @@ static void load(struct simt_block *o, const struct hopper_terms *t, double line
         own + (missing * t->gpu->l2_latency_clk.value + (1 - missing) * l1_latency_clk) / depth;
 }
 
-// Lanes along K, 16 bytes each: rows are read once, straight into registers (m = 1). Elements
-// below 32 bits are converted, A's once for two columns (kernels/gemm/cuda/small/gemv.cuh).
+// The costs of a block whose lanes lie along K, 16 bytes each: rows are read once, straight into
+// registers (m = 1). Elements below 32 bits are converted to FP32; A's are converted once for
+// two columns (kernels/gemm/cuda/small/gemv.cuh).
 static void stream(struct simt_block *o, const struct hopper_breakdown *b,
                    const struct hopper_terms *t)
 {
@@ -233,7 +244,7 @@ static struct simt_block block_of(const struct hopper_breakdown *b, const struct
     double slab_bytes = ((double)b->tile_m + b->tile_n) * b->tile_k * t->bytes_in;
     bool mma = by_mma(t->in), staged = staged_bytes(b, t) > 0;
     bool along = !mma && b->tile_k * t->bytes_in >= warp * fragment_bytes;
-    // A thread's outputs, or a warp's when fragments are shared by it.
+    // The rows of outputs that a thread holds, or a warp where its threads share fragments.
     double rows = least(side_of(mma ? area / o.warps : outputs), b->tile_m);
     double columns = most(1, (mma ? area / o.warps : outputs) / rows);
     double readers = mma ? o.warps : o.warps * warp;
@@ -245,10 +256,10 @@ static struct simt_block block_of(const struct hopper_breakdown *b, const struct
         stream(&o, b, t);
     } else if (staged) {
         stage(&o, b, t, (rows + columns) * t->bytes_in * readers, own);
-    } else if (mma) { // a fragment's request: 16 bytes of each of eight rows
+    } else if (mma) { // a fragment asks for 16 bytes of each of eight rows
         load(&o, t, (rows + columns) * t->bytes_in / fragment_bytes, own);
     } else {
-        double across = least(warp, ceil(b->tile_n / columns)); // lanes along a row of C
+        double across = least(warp, ceil(b->tile_n / columns)); // lanes that lie along a row of C
         double lines = lines_touched(t, ceil(warp / across), rows, true) +
                        lines_touched(t, across, columns, false);
         load(&o, t, lines, own);
@@ -261,11 +272,12 @@ static double raised(double x, double power)
     return x > 0 ? pow(x, power) : 0;
 }
 
-// The soft maximum of all limits, and what of it goes with the clock.
+// Joins all limits in their soft maximum, and says how much of it scales with the clock
+// (all but DRAM).
 static void add_limits(struct hopper_breakdown *b, double power)
 {
     const double *limits = b->limits_ns;
-    double scale = 0, all = 0; // scale keeps the powers in range
+    double scale = 0, all = 0; // dividing by the largest keeps the powers in range
     for (int i = 0; i < HOPPER_LIMITS; i++)
         scale = most(scale, limits[i]);
     // Math and issue are one pipe seen twice: only the longer counts.
@@ -281,10 +293,11 @@ static void add_limits(struct hopper_breakdown *b, double power)
 void simt_main(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     struct simt_block block = block_of(b, t);
-    double ns = t->k * 1e9 / t->clock; // of one clock per step
+    double ns = t->k * 1e9 / t->clock; // one clock in each of k steps
     double each = (double)b->blocks / (double)t->sms;
     b->turns = (double)b->blocks / (double)b->resident;
-    if (t->in->traits->split_k != SPLIT_STREAM) { // whole blocks; stream-K shares them out
+    if (t->in->traits->split_k != SPLIT_STREAM) { // an SM runs whole blocks; stream-K alone shares
+                                                  // parts of them
         each = ceil(each);
         b->turns = ceil(b->turns);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A row's name taken apart. What follows from the parts (threads, shared memory, blocks per SM, how
-// a tile's end is hidden) is as the kernels' own templates have it (kernels/gemm/cuda/
-// persistent/launch.cuh, split/cluster.cuh).
+// Takes a row's name of the design space apart into traits. The rest of the traits (threads, shared
+// memory, blocks per SM, how a tile's end is hidden) is computed as the kernels' own templates do
+// it (kernels/gemm/cuda/persistent/launch.cuh, split/cluster.cuh).
 #include "model/predict/parts/space_name.h"
 
 #include <stdio.h>
@@ -38,7 +38,8 @@ static bool read_type(struct traits *t, const char *text)
     return false;
 }
 
-// m = 1: the lanes of a warp lie along K, a warp has two columns of C, or one of a dual GEMM.
+// A kernel for m = 1: the lanes of a warp lie along K, and a warp computes two columns of C, or one
+// column of a dual GEMM.
 static bool read_gemv(struct traits *t, const char *rest)
 {
     bool dual = rest && strcmp(rest, "dual") == 0;
@@ -55,7 +56,7 @@ static bool read_gemv(struct traits *t, const char *rest)
     return true;
 }
 
-// One of the parts between dashes that follow the type and the tile.
+// Reads one of the parts between dashes that follow the type and the tile.
 static bool read_part(struct space_row *r, const char *part)
 {
     struct traits *t = &r->traits;
@@ -106,13 +107,14 @@ static bool sane(const struct space_row *r)
            t->split_k <= 64 && r->pieces >= 0 && r->pieces <= 64;
 }
 
-// Rows of B in a stage: of both matrices of a dual GEMM, whose tile is C's.
+// Rows of B that a stage holds. A dual GEMM has the rows of both its matrices there, and its
+// tile is C's.
 static int32_t rows_of_b(const struct space_row *r)
 {
     return r->traits.tile_n * (r->dual ? 2 : 1);
 }
 
-// Width of one matrix instruction, and how many of them down a warpgroup's rows.
+// How wide one matrix instruction is, and how many of them a warpgroup issues down its rows.
 static void instruction(int32_t *width, int32_t *down, const struct space_row *r)
 {
     const struct traits *t = &r->traits;
@@ -133,7 +135,8 @@ static int32_t overlap_of(const struct space_row *r, int32_t groups)
         return OVERLAP_PINGPONG;
     bool shared = groups == 2 && (strcmp(r->mode, "coop") == 0 || strcmp(r->mode, "wide") == 0 ||
                                   strcmp(r->mode, "held") == 0);
-    int32_t results = r->dual ? width / 2 : width; // per row, of two sums each
+    int32_t results = r->dual ? width / 2 : width; // results per row; each holds two sums in
+                                                   // a dual GEMM
     int32_t held = down * (width / 2 + (narrow ? results / 4 : results / 2));
     bool hidden = down * width <= 192 || held <= (narrow && down == 1 ? 192 : 128);
     return shared && hidden ? OVERLAP_NEXT_TILE : OVERLAP_NONE;
@@ -147,9 +150,9 @@ static int32_t shared_bytes(const struct space_row *r, int32_t groups, int32_t b
     int32_t turned = t->out == DTYPE_FP32 ? 0 : (width < ROWS ? width : ROWS) * 32;
     int32_t piece = r->swapped ? turned : (r->pieces ? r->pieces : 2) * PIECE_BYTES;
     int32_t slab = (t->tile_m + rows_of_b(r)) * boxes * SLAB_BYTES;
-    int32_t scales = r->scaled ? (t->tile_m + 4) * SCALE_BYTES : 0; // of a slab
+    int32_t scales = r->scaled ? (t->tile_m + 4) * SCALE_BYTES : 0; // bytes of a slab's scales
     int32_t bytes = t->stages * (slab + scales + BARRIER_BYTES) + warps * piece;
-    if (r->split && !r->dual) { // partial sums that the other blocks of the cluster send
+    if (r->split && !r->dual) { // room for the partial sums that the cluster's other blocks send
         int32_t share = (warps + t->split_k - 1) / t->split_k;
         bytes += 1024 + share * (t->split_k - 1) * (t->tile_m * t->tile_n / warps) * 4;
     }
