@@ -770,19 +770,41 @@ struct remembering {
     const struct events_asked *asked;
     struct stored_event *stored;
     size_t stored_count;
-    bool *found;              // by stored event: it was found again
-    struct event_index index; // of all events, including withdrawn ones
+    bool *found;                 // by stored event: it was found again
+    struct series_place *places; // of the set's series, by their keys
+    struct event_index index;    // of all events, including withdrawn ones
     struct arena *arena;
 };
 
 // ---- matching ----
 
-static size_t index_of(const struct history_set *set, int64_t series)
+struct series_place {
+    int64_t key;
+    size_t at;
+};
+
+static int by_series(const void *left, const void *right)
 {
-    size_t i = 0;
-    while (i < set->count && set->series[i].series->key != series)
-        i++;
-    return i;
+    const struct series_place *a = left, *b = right;
+    return (a->key > b->key) - (a->key < b->key);
+}
+
+static void find_series(struct remembering *r)
+{
+    const struct history_set *set = r->set;
+    r->places = arena_alloc(r->arena, (set->count + 1) * sizeof(*r->places));
+    for (size_t i = 0; i < set->count; i++)
+        r->places[i] = (struct series_place){set->series[i].series->key, i};
+    qsort(r->places, set->count, sizeof(*r->places), by_series);
+}
+
+// The place of a series in the set; the set's count: it is not there.
+static size_t index_of(const struct remembering *r, int64_t series)
+{
+    const struct series_place key = {series, 0};
+    const struct series_place *found =
+        bsearch(&key, r->places, r->set->count, sizeof(key), by_series);
+    return found ? found->at : r->set->count;
 }
 
 static const double same_size = 0.1; // levels move a little as links come
@@ -802,61 +824,101 @@ static bool meets(const struct remembering *r, const struct stored_event_change 
     return last != SIZE_MAX && (first == SIZE_MAX ? last : first) <= c->last && last >= c->first;
 }
 
+// The events that a reported one shares changes with.
+struct sharing_events {
+    size_t *changes; // by event, how many are shared
+    size_t *list, count;
+};
+
+static void share(struct sharing_events *with, size_t event)
+{
+    if (with->changes[event]++ == 0)
+        with->list[with->count++] = event;
+}
+
+// Takes the event with most of the changes, the first of several, and forgets all.
+static size_t take_best(struct sharing_events *with, const struct events *events,
+                        enum attribution cause)
+{
+    size_t best = SIZE_MAX, most = 0;
+    for (size_t i = 0; i < with->count; i++) {
+        const size_t k = with->list[i], shared = with->changes[k];
+        with->changes[k] = 0;
+        if (events->stored[k] || events->list.events[k].cause != cause)
+            continue;
+        if (shared > most || (shared == most && k < best))
+            best = k, most = shared;
+    }
+    with->count = 0;
+    return best;
+}
+
 // Matches each reported event with the event that has most of its changes.
 static void recognise(struct remembering *r)
 {
     struct events *events = r->events;
-    size_t *shared = xcalloc(events->list.count + 1, sizeof(*shared));
+    struct sharing_events with = {
+        arena_alloc(r->arena, (events->list.count + 1) * sizeof(*with.changes)),
+        arena_alloc(r->arena, (events->list.count + 1) * sizeof(*with.list)), 0};
     struct event_index index;
     event_index_make(&index, &events->list, r->set->count, r->arena);
     for (size_t i = 0; i < r->stored_count; i++) {
         const struct stored_event *s = &r->stored[i];
-        size_t best = SIZE_MAX;
-        memset(shared, 0, events->list.count * sizeof(*shared));
         for (size_t k = 0; k < s->change_count; k++) {
-            const size_t series = index_of(r->set, s->changes[k].series);
+            const size_t series = index_of(r, s->changes[k].series);
             for (size_t t = series < r->set->count ? index.begin[series] : 0;
-                 series < r->set->count && t < index.begin[series + 1]; t++)
-                shared[index.touches[t].event] += meets(r, &s->changes[k], index.touches[t].change);
+                 series < r->set->count && t < index.begin[series + 1]; t++) {
+                if (meets(r, &s->changes[k], index.touches[t].change))
+                    share(&with, index.touches[t].event);
+            }
         }
-        for (size_t k = 0; k < events->list.count; k++) {
-            if (shared[k] && !events->stored[k] && events->list.events[k].cause == s->cause &&
-                (best == SIZE_MAX || shared[k] > shared[best]))
-                best = k;
-        }
+        const size_t best = take_best(&with, events, s->cause);
         r->found[i] = best != SIZE_MAX;
         if (best != SIZE_MAX)
             events->stored[best] = &r->stored[i];
     }
-    free(shared);
 }
 
 // ---- names ----
 
-static bool is_taken(const struct remembering *r, const char *name, const struct event *by)
+// The names that events have, each at its hash or behind it; at least half of the places are free.
+struct event_names {
+    const char **at;
+    size_t room;
+};
+
+static struct event_names names_for(size_t count, struct arena *arena)
 {
-    bool taken = false;
-    for (size_t i = 0; !taken && i < r->stored_count; i++)
-        taken = strcmp(r->stored[i].name, name) == 0;
-    for (size_t i = 0; !taken && i < r->events->list.count; i++)
-        taken =
-            &r->events->list.events[i] != by && strcmp(r->events->list.events[i].name, name) == 0;
-    return taken;
+    struct event_names names = {NULL, 2 * count + 1};
+    names.at = arena_alloc(arena, names.room * sizeof(*names.at)); // all free
+    return names;
+}
+
+// False: it is taken. The name is borrowed.
+static bool take_name(struct event_names *names, const char *name)
+{
+    size_t i = (size_t)(hash_text(HASH_START, name) % names->room);
+    for (; names->at[i]; i = (i + 1) % names->room) {
+        if (strcmp(names->at[i], name) == 0)
+            return false;
+    }
+    names->at[i] = name;
+    return true;
 }
 
 // Names an event after the commit that most likely began it; an event that no commit caused gets
 // another name.
-static void name_event(struct remembering *r, struct event *e)
+static void name_event(struct event_names *names, struct event *e)
 {
     const char *cause = e->cause == ATTRIBUTION_KERNEL ? "" : attribution_name(e->cause);
-    bool taken = true;
-    for (int n = 1; taken; n++) {
+    bool named = false;
+    for (int n = 1; !named; n++) {
         char number[16] = "";
         if (n > 1)
             snprintf(number, sizeof(number), "-%d", n);
         snprintf(e->name, sizeof(e->name), "%.10s%s%.12s%s", e->commits[0].id, *cause ? "-" : "",
                  cause, number);
-        taken = is_taken(r, e->name, e);
+        named = take_name(names, e->name);
     }
 }
 
@@ -872,7 +934,7 @@ static struct event of_stored(const struct remembering *r, const struct stored_e
                       .changes = changes};
     for (size_t i = 0; i < s->change_count; i++) {
         const struct stored_event_change *c = &s->changes[i];
-        const size_t series = index_of(r->set, c->series), last = timeline_find(t, c->last);
+        const size_t series = index_of(r, c->series), last = timeline_find(t, c->last);
         const size_t first = timeline_find(t, c->first);
         if (series == r->set->count || last == SIZE_MAX)
             continue;
@@ -1083,6 +1145,9 @@ static void settle(struct remembering *r)
     struct event_entry *now = xcalloc(events->list.count + 1, sizeof(*now));
     struct error refused;
     event_index_make(&r->index, &events->list, r->set->count, r->arena);
+    struct event_names names = names_for(events->list.count + r->stored_count, r->arena);
+    for (size_t i = 0; i < r->stored_count; i++)
+        take_name(&names, r->stored[i].name);
     for (size_t i = 0; i < events->list.count; i++) {
         struct event *e = &events->list.events[i];
         if (events->stored[i])
@@ -1091,7 +1156,7 @@ static void settle(struct remembering *r)
     for (size_t i = 0; i < events->list.count; i++) {
         struct event *e = &events->list.events[i];
         if (!e->name[0])
-            name_event(r, e);
+            name_event(&names, e);
         narrow(e, events->stored[i]);
         now[i] = opinion(r, e, events->stored[i]);
     }
@@ -1116,6 +1181,7 @@ static int events_remember(struct events *events, const struct history_set *set,
         return -1;
     events->stored = arena_alloc(arena, (events->list.count + 1) * sizeof(*events->stored));
     r.found = arena_alloc(arena, (r.stored_count + 1) * sizeof(*r.found));
+    find_series(&r);
     recognise(&r);
     add_withdrawn(&r);
     settle(&r);

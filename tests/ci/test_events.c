@@ -139,8 +139,11 @@ TEST(five_commits_of_one_second_are_five_events)
     assert_int_equal(events.list.count, 5);
     for (int i = 0; i < 5; i++) {
         const struct event *e = &events.list.events[i];
-        char id[OBJECT_ID_TEXT];
+        char id[OBJECT_ID_TEXT], name[16] = "aaaa000000"; // all begin so
         snprintf(id, sizeof(id), "aaaa%036d", 15 - i);
+        if (i > 0)
+            snprintf(name, sizeof(name), "aaaa000000-%d", i + 1);
+        assert_string_equal(e->name, name);
         assert_int_equal(e->cause, ATTRIBUTION_KERNEL);
         assert_int_equal(e->culprit_count, 1);
         assert_string_equal(e->commits[0].id, id);

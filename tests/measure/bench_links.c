@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bench_links [CODES [links|gates [SEED]]]: what histories by links say where the truth is known.
-// Series of CODES codes (100 when not said), 12,000 codes a row, each linked with those 1, 8 and 64
-// codes before it as a plain run does it (ci/gate/linking_doubts.c), 32 codes at once; `gates`:
-// each link a whole gate. One in 50 is 0.4 to 2.4 % slower or faster than the one before. A gate's
-// pairs scatter by 0.4 %, its processes by 0.03 %, and every link misses by what pairs cannot see,
-// drawn once for each: of this SD, with normal tails or those of Student's t, and here and there a
-// misfit.
+// bench_links [CODES [links|gates [SEED [ROW]]]]: what histories by links say where the truth is
+// known. Series of CODES codes (100 when not said), 12,000 codes a row, each linked with those 1, 8
+// and 64 codes before it as a plain run does it (ci/gate/linking_doubts.c), 32 codes at once, or a
+// 16th of all; `gates`: each link a whole gate. ROW: this one alone, from 1. One in 50 is 0.4
+// to 2.4 % slower or faster than the one before. A gate's pairs scatter by 0.4 %, its processes by
+// 0.03 %, and every link misses by what pairs cannot see, drawn once for each: of this SD, with
+// normal tails or those of Student's t, and here and there a misfit.
 //
 // A row says how many in 10,000 links of equal codes the gate called slower or faster, and how many
 // of those an event would confirm, by the evidence alone and as it is done (history_links.c); how
 // many of the changed are; which share of what is confirmed is false; and how often the intervals
-// of neighbours, and those of levels, hold the truth; what a link took; and how many misfits are
-// set aside.
+// of neighbours, and those of levels, hold the truth; what a link took; how many misfits are set
+// aside; and the mean square of an eighth of a series, in standard errors. A level has the errors
+// of all before it, so those of one series are off together and few series say little of them;
+// eighths are nearly independent, and their mean square is 1 where intervals are right.
 #include "model/gate/gate.h"
 #include "model/history/event.h"
 #include "model/history/levels.h"
@@ -24,12 +26,14 @@
 #include <string.h>
 
 enum {
-    CODES_MOST = 2000,
+    CODES_MOST = 10000,
     CODES_A_ROW = 12000,
     SERIES_A_ROW = 12, // at least
     DEGREES = 3,
     LINKS_MOST = 6 * CODES_MOST,
-    AT_ONCE = 32
+    AT_ONCE = 32, // at least
+    LOTS = 16,
+    EIGHTHS = 8
 };
 static const double seldom = 0.01;
 
@@ -56,6 +60,7 @@ struct counts {
     double held[2], level_held[2]; // of the intervals of 95 and of 99 %
     double links, pairs, processes;
     double wrong, wrong_aside; // misfits
+    double squares, eighths;   // of their errors, in standard errors
 };
 
 // A link that was measured.
@@ -212,15 +217,28 @@ static void count(struct simulation *s, size_t code, const double *errors, const
     }
 }
 
+static void count_eighths(struct simulation *s)
+{
+    double size, error;
+    for (size_t i = 0; i < EIGHTHS; i++) {
+        const size_t from = i * (s->codes - 1) / EIGHTHS, to = (i + 1) * (s->codes - 1) / EIGHTHS;
+        levels_between(&size, &error, s->levels, from, to);
+        if (from < to)
+            s->counts.squares += pow((size - (s->truth[to] - s->truth[from])) / error, 2);
+        s->counts.eighths += from < to;
+    }
+}
+
 static void run_series(struct simulation *s)
 {
     double errors[CODES_MOST];
+    const size_t lot = s->codes / LOTS > AT_ONCE ? s->codes / LOTS : AT_ONCE;
     size_t asked = 0;
     s->levels = levels_new();
     s->truth[0] = 0;
     for (size_t i = 1; i < s->codes; i++) {
         add_code(s, i);
-        if (i % AT_ONCE && i + 1 < s->codes)
+        if (i % lot && i + 1 < s->codes)
             continue;
         ask_again(s, asked);
         asked = s->levels->links;
@@ -234,6 +252,7 @@ static void run_series(struct simulation *s)
     const double reach[] = {levels_reach(s->levels, 0.95), levels_reach(s->levels, 0.99)};
     for (size_t i = 1; i < s->codes; i++)
         count(s, i, errors, reach);
+    count_eighths(s);
     levels_free(s->levels);
 }
 
@@ -251,32 +270,35 @@ static void print_row(const struct nature *is, size_t codes, bool gates, uint64_
     const struct counts *c = &s->counts;
     const double all = c->equal + c->changed, confirmed = c->confirmed + c->changed_confirmed;
     printf("| %s | %.1f | %.1f | %.1f | %.0f of %.0f | %.3f | %.3f, %.3f | %.3f, %.3f | "
-           "%.1f, %.2f | %.0f of %.0f |\n",
+           "%.1f, %.2f | %.0f of %.0f | %.2f |\n",
            is->what, 1e4 * c->alarms / c->equal, 1e4 * c->found / c->equal,
            1e4 * c->confirmed / c->equal, c->changed_confirmed, c->changed,
            confirmed > 0 ? c->confirmed / confirmed : 0, c->held[0] / all, c->held[1] / all,
            c->level_held[0] / all, c->level_held[1] / all, c->pairs / c->links,
-           c->processes / c->links, c->wrong_aside, c->wrong);
+           c->processes / c->links, c->wrong_aside, c->wrong, c->squares / c->eighths);
     fflush(stdout);
     free(s);
 }
 
 int main(int argc, char **argv)
 {
-    int64_t codes = 100, seed = 2026;
+    int64_t codes = 100, seed = 2026, row = 0;
     const bool gates = argc > 2 && strcmp(argv[2], "gates") == 0;
-    if (argc > 4 || (argc > 2 && !gates && strcmp(argv[2], "links") != 0) ||
-        (argc > 3 && parse_int64(&seed, argv[3])) ||
+    if (argc > 5 || (argc > 2 && !gates && strcmp(argv[2], "links") != 0) ||
+        (argc > 3 && parse_int64(&seed, argv[3])) || (argc > 4 && parse_int64(&row, argv[4])) ||
         (argc > 1 && (parse_int64(&codes, argv[1]) || codes < 2 || codes > CODES_MOST))) {
-        fprintf(stderr, "bench_links [CODES [links|gates [SEED]]]: a number from 2 to %d\n",
+        fprintf(stderr, "bench_links [CODES [links|gates [SEED [ROW]]]]: a number from 2 to %d\n",
                 CODES_MOST);
         return 1;
     }
-    puts(
-        "| what pairs cannot see | alarms | by evidence | confirmed | of the changed | false | "
-        "neighbours 95, 99 % | levels 95, 99 % | "
-        "pairs, processes a link | misfits set aside |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
-    for (size_t i = 0; i < ARRAY_COUNT(natures); i++)
+    puts("| what pairs cannot see | alarms | by evidence | confirmed | of the changed | false | "
+         "neighbours 95, 99 % | levels 95, 99 % | "
+         "pairs, processes a link | misfits set aside | eighths "
+         "|\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+    for (size_t i = 0; i < ARRAY_COUNT(natures); i++) {
+        if (row > 0 && i + 1 != (size_t)row)
+            continue;
         print_row(&natures[i], (size_t)codes, gates, (uint64_t)seed);
+    }
     return 0;
 }
