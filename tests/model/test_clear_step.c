@@ -92,6 +92,21 @@ TEST(values_without_noise_are_levels)
     assert_int_equal(clear_step_runs(starts, values, n), 0);
 }
 
+// So short that a segmentation with one noise for all sees none of them.
+TEST(levels_of_five_values_without_noise_are_told)
+{
+    static const double levels[] = {100, 120, 100, 110, 105};
+    double values[25];
+    for (size_t i = 0; i < 25; i++)
+        values[i] = levels[i / 5];
+    struct changepoints c;
+    changepoints_find(&c, values, 25, NULL);
+    assert_int_equal(c.count, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(c.changes[i].index, 5 * (i + 1));
+    changepoints_free(&c);
+}
+
 // Ten values that a mode sorts by chance, a line, a walk: none is a step.
 TEST(what_is_no_step_is_none)
 {
