@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <linux/close_range.h>
 #include <linux/sched.h>
 #include <math.h>
@@ -62,6 +63,146 @@ struct arm_loaded {
 // The folder of a version 2 control group for bench, if its parent gave it one.
 #define FREEZER "PLUMB_FREEZER"
 
+// ---- folders of its own
+//
+// Whatever one library leaves in a folder that all may write to, a library of the other build could
+// read, as one that keeps a table of what is fast does. So in a sandbox each process has folders of
+// its own in their places; what is mounted below them, as builds are, is mounted there again.
+
+static bool lies_in(const char *path, const char *folder)
+{
+    const size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && path[length] == '/';
+}
+
+// The sandbox's parent says by this variable that the folders are the sandbox's own.
+#define FOLDERS "PLUMB_FOLDERS"
+
+static const char *const written_by_all[] = {"/tmp", "/dev/shm"};
+enum { FOLDERS_MOST = ARRAY_COUNT(written_by_all) };
+
+struct own_folder {
+    char *path;              // NULL: none
+    char **mounted, **again; // what is mounted below the one that all have, and where it is again
+    size_t count;
+};
+
+// Takes the mount point, the fifth word of a line of mountinfo, in which a blank is "\040".
+static bool mount_point(char *out, size_t size, const char *line)
+{
+    size_t used = 0;
+    for (int words = 0; words < 4 && line; words++)
+        line = strchr(line, ' ') ? strchr(line, ' ') + 1 : NULL;
+    for (; line && *line && *line != ' ' && used + 1 < size; line++) {
+        const bool coded = line[0] == '\\' && line[1] && line[2] && line[3];
+        out[used++] =
+            coded ? (char)((line[1] - '0') * 64 + (line[2] - '0') * 8 + (line[3] - '0')) : *line;
+        line += coded ? 3 : 0;
+    }
+    out[used] = '\0';
+    return line && *line == ' ';
+}
+
+// Makes the folders on the way to `path`, and at its end a folder or a file, as `like` is.
+static bool make_alike(char *path, const char *like)
+{
+    struct stat status;
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0777); // if it fails, what follows fails
+        *slash = '/';
+    }
+    if (stat(like, &status))
+        return false;
+    if (S_ISDIR(status.st_mode))
+        return mkdir(path, 0777) == 0 || errno == EEXIST;
+    const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (file >= 0)
+        close(file);
+    return file >= 0;
+}
+
+static bool add_mount(struct own_folder *folder, size_t *room, const char *place, const char *of)
+{
+    char *again = xprintf("%s%s", folder->path, place + strlen(of));
+    if (!make_alike(again, place)) {
+        free(again);
+        return false;
+    }
+    size_t same = *room;
+    folder->mounted = xgrow(folder->mounted, folder->count, &same, sizeof(*folder->mounted));
+    folder->again = xgrow(folder->again, folder->count, room, sizeof(*folder->again));
+    folder->mounted[folder->count] = xstrdup(place);
+    folder->again[folder->count++] = again;
+    return true;
+}
+
+static void own_folder_free(struct own_folder *folder)
+{
+    for (size_t i = 0; i < folder->count; i++) {
+        free(folder->mounted[i]);
+        free(folder->again[i]);
+    }
+    free(folder->mounted);
+    free(folder->again);
+    free(folder->path);
+    *folder = (struct own_folder){0};
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *at)
+{
+    (void)status, (void)kind, (void)at;
+    remove(path); // what stays goes with the sandbox
+    return 0;
+}
+
+static void remove_folder(const char *path)
+{
+    enum { OPEN_MOST = 16 };
+    if (path)
+        nftw(path, remove_entry, OPEN_MOST, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+// Leaves `path` NULL where there is no sandbox, or nothing can be made.
+static void own_folder_make(struct own_folder *out, const char *of)
+{
+    char line[8192], place[4096];
+    size_t room = 0;
+    *out = (struct own_folder){0};
+    if (!getenv(FOLDERS))
+        return;
+    FILE *mounts = fopen("/proc/self/mountinfo", "re");
+    out->path = xprintf("%s/library-XXXXXX", of);
+    bool made = mounts && mkdtemp(out->path);
+    while (made && fgets(line, sizeof(line), mounts)) {
+        if (mount_point(place, sizeof(place), line) && lies_in(place, of))
+            made = add_mount(out, &room, place, of);
+    }
+    if (mounts)
+        fclose(mounts);
+    if (made)
+        return;
+    fprintf(stderr, "bench: no %s of its own for a library: %s\n", of, strerror(errno));
+    own_folder_free(out);
+}
+
+// In the library's process; uses system calls only.
+static bool own_folder_show(const struct own_folder *folder, const char *of)
+{
+    if (!folder->path)
+        return true;
+    for (size_t i = 0; i < folder->count; i++) {
+        if (mount(folder->mounted[i], folder->again[i], NULL, MS_BIND | MS_REC, NULL))
+            return false;
+    }
+    return mount(folder->path, of, NULL, MS_BIND | MS_REC, NULL) == 0;
+}
+
+// ---- hiding files from a library ----
+//
+// A folder is hidden by mounting another one over it, which needs no file system of its own. The
+// filter for a library's system calls (arm_worker.c) prevents undoing it.
+
 struct veil {
     char *text;          // owns the strings below
     char *own;           // the library's folder
@@ -71,18 +212,8 @@ struct veil {
                        // hidden, too; or NULL
     char *path;        // the library's path when the others are hidden
     const char *freezer; // or NULL
+    struct own_folder folders[FOLDERS_MOST];
 };
-
-// ---- hiding files from a library ----
-
-// A folder is hidden by mounting another one over it, which needs no file system of its own. The
-// filter for a library's system calls (arm_worker.c) prevents undoing it.
-
-static bool lies_in(const char *path, const char *folder)
-{
-    const size_t length = strlen(folder);
-    return strncmp(path, folder, length) == 0 && path[length] == '/';
-}
 
 // Hides all folders of `all` except the library's, which is shown in their place.
 static void veil_among(struct veil *out, const char *library, const char *all)
@@ -118,10 +249,14 @@ static void veil_make(struct veil *out, const char *library)
     }
     if (references && *out->own)
         out->hidden[out->count++] = references;
+    for (size_t i = 0; i < FOLDERS_MOST; i++)
+        own_folder_make(&out->folders[i], written_by_all[i]);
 }
 
 static void veil_free(struct veil *veil)
 {
+    for (size_t i = 0; i < FOLDERS_MOST; i++)
+        own_folder_free(&veil->folders[i]);
     free(veil->path);
     free(veil->hidden);
     free(veil->own);
@@ -143,15 +278,25 @@ static void close_proc(void)
 static bool veil_draw(const struct veil *veil)
 {
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
-        return !(veil->count || veil->among || veil->freezer);
+        return !(veil->count || veil->among || veil->freezer || veil->folders[0].path);
+    if (veil->freezer && mount(veil->own, veil->freezer, NULL, MS_BIND, NULL))
+        return false;
     for (size_t i = 0; i < veil->count; i++) {
         if (mount(veil->own, veil->hidden[i], NULL, MS_BIND, NULL))
             return false;
     }
+    // From here on the library's folder is not where it was.
     if (veil->among && mount(veil->own, veil->among, NULL, MS_BIND, NULL))
         return false;
+    for (size_t i = 0; i < FOLDERS_MOST; i++) {
+        if (!own_folder_show(&veil->folders[i], written_by_all[i]))
+            return false;
+    }
+    // The folder in which it stands is still the one that all have.
+    if (veil->folders[0].path && chdir(written_by_all[0]))
+        return false;
     close_proc();
-    return !veil->freezer || mount(veil->own, veil->freezer, NULL, MS_BIND, NULL) == 0;
+    return true;
 }
 
 // ---- a control group for each process, which freezes it while it stands still
@@ -219,16 +364,24 @@ enum { EMPTY_TURNS = 15, WAIT_MS = 50, SIGNAL_CODES = 128, SETTLE_LOOKS = 200 };
 // not known; the machine's own host may have taken the processor away.
 static const double still_ns = 5e3, much_ns = 1e8;
 
+// A signal stops no thread within a call of the system. So a library that says that its turn is
+// over could have the system copy or clear the rest of its output in one long call. What the
+// process works between that word and its stop is therefore part of the turn, where it is more than
+// what threads need that spin for a moment when they have nothing to do.
+static const double spin_ns = 2e4;
+
 struct arm_process {
     pid_t pid;
     struct arm_page *page;
     cpu_set_t alone, all; // processors of single-threaded libraries, and of the others
     struct frozen frozen;
+    char *folders[FOLDERS_MOST]; // of its own
     uint32_t turn;
     bool stopped, single;
     double baton_ns[2]; // time of an empty turn: with threads anywhere, and on one processor
     struct turn_clock clock;
     double rested_ns; // the processor time that it had used when it was stopped
+    double late_ns;   // how long it worked between the end of its turn and that stop
     struct arm_rest rest;
 };
 
@@ -270,9 +423,11 @@ static int await_stop(struct arm_process *p)
 
 static void stop(struct arm_process *p)
 {
+    const double begun_ns = host_now_ns(), worked_ns = turn_worked_ns(&p->clock);
     const int status = await_stop(p);
     if (!WIFSTOPPED(status))
         end_alike(status);
+    p->late_ns = fmin(turn_worked_ns(&p->clock) - worked_ns, host_now_ns() - begun_ns);
     p->stopped = true;
     frozen_set(&p->frozen, true);
     p->rested_ns = turn_worked_ns(&p->clock);
@@ -429,6 +584,10 @@ static int start_process(struct arm_process *p, const int segments[3], const cha
         become_worker(segments, &veil, apart);
     const bool fits =
         text_copy(p->page->veiled, sizeof(p->page->veiled), veil.path ? veil.path : "");
+    for (size_t i = 0; i < FOLDERS_MOST; i++) {
+        p->folders[i] = veil.folders[i].path;
+        veil.folders[i].path = NULL;
+    }
     veil_free(&veil);
     if (pid < 0 || !fits)
         return error_set(err, "host: no process for a library: %s", strerror(errno));
@@ -527,6 +686,10 @@ static void arm_process_end(struct arm_process *p)
             ;
     }
     frozen_end(&p->frozen);
+    for (size_t i = 0; i < FOLDERS_MOST; i++) {
+        remove_folder(p->folders[i]);
+        free(p->folders[i]);
+    }
     if (p->page)
         shmdt(p->page);
     free(p);
@@ -601,7 +764,8 @@ static int arm_process_launch(struct arm_process *p, uint32_t first, uint32_t se
     const struct turn_mark begin = mark_turn(p);
     const double took_ns = pass_baton(p, ARM_LAUNCH);
     const struct turn_mark end = mark_turn(p);
-    *time_ns = turn_time_ns(took_ns, p->baton_ns[p->single], launches, &begin, &end);
+    *time_ns = turn_time_ns(took_ns, p->baton_ns[p->single], launches, &begin, &end) +
+               (p->late_ns > spin_ns ? p->late_ns : 0);
     return page->code;
 }
 

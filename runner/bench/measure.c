@@ -55,7 +55,7 @@ static const char *builds(const struct bench_plan *plan, struct arena *arena)
 
 static const char *const *child_environment(const struct bench_plan *plan, struct arena *arena)
 {
-    const char **env = arena_alloc(arena, (ARRAY_COUNT(passed) + 6) * sizeof(*env));
+    const char **env = arena_alloc(arena, (ARRAY_COUNT(passed) + 7) * sizeof(*env));
     const char *path = getenv("PATH");
     size_t used = 0;
     env[used++] = arena_printf(arena, "PATH=%s", path ? path : "/usr/bin:/bin");
@@ -64,6 +64,9 @@ static const char *const *child_environment(const struct bench_plan *plan, struc
     env[used++] = builds(plan, arena);
     if (plan->references)
         env[used++] = arena_printf(arena, "PLUMB_REFERENCES=%s", plan->references);
+    if (plan->sandbox && plan->sandbox->active)
+        env[used++] =
+            "PLUMB_FOLDERS=own"; // /tmp and /dev/shm are the sandbox's (kernels/bench/arm.c)
     for (size_t i = 0; i < ARRAY_COUNT(passed); i++) {
         const char *value = getenv(passed[i]);
         if (value)

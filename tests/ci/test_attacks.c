@@ -204,6 +204,23 @@ TEST(library_that_another_one_opens_unseen_is_not_there)
     free(summary);
 }
 
+// ---- what the head leaves for the base
+
+// The base is as slow as the head where it finds what the head left, as one is that keeps what it
+// learned in a file.
+TEST(what_a_head_leaves_in_a_folder_no_base_finds)
+{
+    int kept;
+    if (system("bwrap --ro-bind / / true 2>/dev/null"))
+        skip_without("bubblewrap", "folders are the sandbox's, and it does not work here");
+    begin("auto");
+    commit(COMPILE "-DREADS=left" VICTIM);
+    commit(COMPILE "-DREADS=left -DVALUE=1" VICTIM);
+    const int code = gate(&kept);
+    if (code != 1)
+        fail_msg("exit %d: %s", code, said());
+}
+
 // ---- what the head no longer does
 
 // It has another name, or does not do the problem on which it is slower: neither is slower, and

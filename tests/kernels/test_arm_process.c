@@ -167,6 +167,28 @@ TEST(without_namespaces_it_reaches_no_other_process_either)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+// To copy 1 GiB of nothing takes 30 ms and more on any machine. Who loses the processor between its
+// word and its call is stopped there, and pays in its next turn.
+static void assert_all_counted(const char *kernel)
+{
+    struct transcript t;
+    size_t short_ones = 0;
+    play(&t, kernel, "pairs\tid=1\tcount=6\tblock=0\nclose\tid=1\n");
+    assert_string_equal(field(transcript_find(&t, "closed", 0), "state"), "ok");
+    const size_t count = transcript_count(&t, "sample");
+    for (size_t i = 0; i < count; i++)
+        short_ones += strtod(field(transcript_find(&t, "sample", i), "time_ns"), NULL) < 15e6;
+    print_message("%s: %zu of %zu took less than 15 ms\n", kernel, short_ones, count);
+    assert_true(count == 12 && short_ones <= 4);
+    transcript_free(&t);
+}
+
+TEST(a_call_that_goes_on_after_its_turn_is_part_of_it)
+{
+    assert_all_counted("leaves_a_call");
+    assert_all_counted("leaves_a_call_alone");
+}
+
 // The base's build lies beside its own, and would do its work as well as the base does.
 TEST(it_sees_no_other_build)
 {
@@ -231,6 +253,42 @@ TEST(it_sees_no_other_library)
     free(builds);
     free(make);
     free(kept);
+    free(module);
+}
+
+// Nor the control groups, by which it could kill the base's process or leave its own: also where
+// its folder is shown in another's place.
+TEST(it_sees_no_group)
+{
+    need_namespaces();
+    struct transcript t;
+    char *module = test_module("apart"), *folder = helper_directory();
+    char *make = xprintf("mkdir -p %s/kept/one %s/groups && cp %s %s/kept/one/kernel.so && echo "
+                         ">%s/groups/cgroup.kill",
+                         folder, folder, module, folder, folder);
+    char *builds = xprintf("%s/kept/*", folder), *groups = xprintf("%s/groups", folder);
+    char *other = xprintf("%s/cgroup.kill", groups),
+         *own = xprintf("%s/kept/one/kernel.so", folder);
+    char *script = xprintf(OPEN "close\tid=1\nquit\n", 1, "peeks", own, own);
+    assert_int_equal(system(make), 0);
+    setenv("PLUMB_TEST_OTHER", other, 1);
+    setenv("PLUMB_BUILDS", builds, 1);
+    setenv("PLUMB_FREEZER", groups, 1);
+    bench_script(&t, "--device host", script);
+    unsetenv("PLUMB_FREEZER");
+    unsetenv("PLUMB_BUILDS");
+    if (strcmp(field(transcript_find(&t, "opened", 0), "state"), "ok") != 0 ||
+        strstr(t.errors, "may see"))
+        fail_msg("%s", t.errors);
+    transcript_free(&t);
+    helper_discard(folder);
+    free(script);
+    free(own);
+    free(other);
+    free(groups);
+    free(builds);
+    free(make);
+    free(folder);
     free(module);
 }
 

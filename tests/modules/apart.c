@@ -3,6 +3,7 @@
 // Kernels that are right, and try to get out of their process first. What works makes launch()
 // return 1, so that the series is refused.
 #include "kernels/kernel.h"
+#include "tests/cheats/host/page.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -375,6 +376,29 @@ static int counts(const struct plumb_args *args, void *stream)
     return 0;
 }
 
+// The turn is over, and one call of the system that no signal interrupts goes on for long.
+static int leaves_a_call(const struct plumb_args *args, void *stream)
+{
+    enum { PARTS = 1024, PART_BYTES = 1 << 20 };
+    static struct arm_page *page;
+    static char *to;
+    static int file;
+    struct iovec parts[PARTS];
+    (void)stream;
+    if (!to) {
+        page = find_page();
+        to = malloc(PART_BYTES);
+        file = memfd_create("rest", MFD_CLOEXEC);
+        if (!page || !to || ftruncate(file, (off_t)PARTS * PART_BYTES))
+            return 1;
+    }
+    for (int i = 0; i < PARTS; i++)
+        parts[i] = (struct iovec){to, PART_BYTES};
+    multiply(args);
+    say_done(page);
+    return preadv(file, parts, PARTS, 0) < PART_BYTES;
+}
+
 #define KERNEL(function)                                                                           \
     {                                                                                              \
         .name = #function, .traits = {.threads = 2}, .supports = any, .launch = function           \
@@ -400,6 +424,11 @@ static const struct plumb_kernel kernels[] = {
     KERNEL(goes_on),
     KERNEL(tells_the_system),
     KERNEL(reaches_by_number),
+    KERNEL(leaves_a_call),
+    {.name = "leaves_a_call_alone",
+     .traits = {.threads = 1},
+     .supports = any,
+     .launch = leaves_a_call},
 };
 static const struct plumb_library library = {
     .abi_version = PLUMB_ABI_VERSION,
