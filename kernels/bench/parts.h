@@ -28,7 +28,7 @@ struct part {
     uint64_t count; // number of elements
     size_t bytes;
     int contents; // enum inputs_contents
-    float scale;  // of the contents
+    float scale;  // scale of the contents
 };
 
 enum { PARTS_MOST = PLUMB_INPUTS };

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cuda device's micro-benchmarks of arithmetic, by clock64 on an SM, so that they hold at any
-// clock.
+// The cuda device's micro-benchmarks of arithmetic. They count clocks by clock64 on an SM, so they
+// hold at any clock.
 //
 //   fma_latency_clk, fma_clk_ilp_N   clocks per FP32 FMA of one warp, in 1 and N independent
-//                                    chains; the loop's own cost is taken off by timing bodies of
-//                                    32 and 64
-//   imad_latency_clk, loop_clk       integer multiply-add; what the loop costs per turn
+//                                    chains; timing bodies of 32 and 64 removes the loop's own cost
+//   imad_latency_clk, loop_clk       integer multiply-add; cost of one turn of the loop
 //   mma_latency_clk                  one mma.sync m16n8k16 (FP16) after another, one warp
 //   mma_sync_flops_clk_*             four independent chains in each of 16 warps, per SM
 //   flops_clk_fp32                   FMA, 32 warps of 8 chains, per SM; 256 of them hide the loop
-//   study_OP_ilp_N                   ten instructions in 1 to 128 chains as seed 2 times them:
-//   clocks
-//                                    an instruction of one warp, the loop's cost within
+//   study_OP_ilp_N                   ten instructions in 1 to 128 chains, timed as seed 2 does:
+//                                    clocks per instruction of one warp, including the loop's cost
 //
-// What needs wgmma is in calibrate_wgmma.cu.
+// Micro-benchmarks that need wgmma are in calibrate_wgmma.cu.
 #include "kernels/calibrate/calibrate.cuh"
 
 enum { LOOPS = 512 };
@@ -194,7 +192,8 @@ static int mma_figures(const struct calibration_plan *plan, struct error *err)
 
 // ---- seed 2's table of instructions ----
 
-// Whole numbers are written as machine code: of a loop of them the compiler would keep the result.
+// The loops of whole numbers are written as machine code, because the compiler would compute their
+// results without a loop.
 #define OPERATION(name, kind, expression)                                                          \
     struct name {                                                                                  \
         typedef kind type;                                                                         \

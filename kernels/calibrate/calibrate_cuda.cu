@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cuda device's micro-benchmarks of memory and launches; the other .cu
-// files have the rest.
+// The cuda device's micro-benchmarks of memory and launches; the other .cu files have the rest.
 //
-//   launch_s, graph_launch_s     the further cost of one more empty kernel behind another, in a
+//   launch_s, graph_launch_s     the added cost of one more empty kernel behind another, in a
 //                                stream whose work is queued, and as a node of a graph
 //   dram_bytes_s                 reading 2 GiB; dram_copy_bytes_s: copying (read + written)
-//   dram_sm_fraction             what one SM draws, of all; dram_share_N: what N SMs draw
-//   l2_bytes_clk, l2_share_N     the same, re-reading 16 MiB
-//   *_latency_clk                one thread, each load's address is the one before's result
-//   transpose_bytes_s            a tiled transpose (read + written), its result checked
-//   study_*                      what seed 2 measures of memory, at its sizes: latencies, copies by
-//                                one thread, one warp and 1 to all SMs, four transposes
+//   dram_sm_fraction             the share of that rate that one SM reaches; dram_share_N: N SMs
+//   l2_bytes_clk, l2_share_N     the same, reading 16 MiB again and again
+//   *_latency_clk                one thread; the address of each load is the result of the last
+//   transpose_bytes_s            a tiled transpose (read + written), whose result is checked
+//   study_*                      seed 2's measurements of memory, at its sizes: latencies, copies
+//                                by one thread, one warp and 1 to all SMs, four transposes
 #include "kernels/calibrate/calibrate.cuh"
 
 enum {
@@ -37,7 +36,7 @@ static __global__ void empty(void)
 static __global__ void __launch_bounds__(THREADS)
     read_vectors(const uint4 *from, size_t count, int passes, unsigned *sink)
 {
-    extern __shared__ char occupy[]; // so large that an SM takes one block
+    extern __shared__ char occupy[]; // so much shared memory that an SM takes only one block
     const size_t step = (size_t)gridDim.x * blockDim.x;
     unsigned sum = 0;
     for (int pass = 0; pass < passes; pass++) {
@@ -74,7 +73,7 @@ static __global__ void transpose(float *to, const float *from, int n)
         to[(size_t)(x + i) * n + y + threadIdx.x] = tile[threadIdx.x][i];
 }
 
-// Element (i, j) is unlike its neighbours'.
+// Writes numbers of which no element equals its neighbours.
 static __global__ void number(float *out, int n)
 {
     const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
@@ -89,8 +88,9 @@ static __global__ void count_wrong(unsigned *wrong, const float *transposed, int
         atomicAdd(wrong, 1u);
 }
 
-// A cycle through all lines: line (s * multiplier) goes to line ((s + 1) * multiplier), an odd
-// multiplier near the golden section of a power of two, so that neighbours in time lie far apart.
+// Lays a cycle through all lines. Line (s * multiplier) leads to line ((s + 1) * multiplier);
+// the multiplier is odd and near the golden section of a power of two, so that neighbours in
+// time lie far apart.
 static __global__ void lay_cycle(char *memory, uint64_t lines, uint64_t multiplier)
 {
     const uint64_t s = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
@@ -108,7 +108,7 @@ template <bool in_l1> static __device__ __forceinline__ uint64_t next_line(const
     return next;
 }
 
-// Loads of a cycle that fits into L1 begin when it is there.
+// Follows a cycle. If the cycle fits into L1, timing begins when it is there.
 template <bool in_l1>
 static __global__ void chase(const char *memory, uint64_t start, int loads, uint64_t *out)
 {
@@ -208,19 +208,20 @@ static int launch_figures(const struct memory_plan *m, struct error *err)
     return 0;
 }
 
-// Whole rounds of every thread, so that no SM waits for another: at least `bytes`.
+// The size, at least `bytes`, that gives every thread whole rounds, so that no SM
+// waits for another.
 static size_t even_bytes(size_t bytes, int blocks)
 {
     const size_t round = (size_t)blocks * THREADS * UNROLL * sizeof(uint4);
     return (bytes + round - 1) / round * round;
 }
 
-// bytes/s and bytes per clock of `blocks` SMs reading `bytes` `passes` times.
+// Measures bytes/s, and bytes per clock, of `blocks` SMs that read `bytes` `passes` times.
 static int read_rate(double *bytes_s, double *bytes_clk, const struct memory_plan *m, int blocks,
                      size_t bytes, int passes, struct error *err)
 {
     struct stretch stretch;
-    const int occupy = 120 << 10; // two blocks of this do not fit into one SM
+    const int occupy = 120 << 10; // more than half of an SM's, so that one block runs on it
     CUDA_TRY(
         m->cuda,
         cudaFuncSetAttribute(read_vectors, cudaFuncAttributeMaxDynamicSharedMemorySize, occupy),
@@ -236,7 +237,7 @@ static int read_rate(double *bytes_s, double *bytes_clk, const struct memory_pla
     return 0;
 }
 
-// All SMs, one SM, and powers of two between.
+// Measures with all SMs, one SM, and powers of two in between.
 static int scaling(const struct memory_plan *m, bool l2, struct error *err)
 {
     const char *figure = l2 ? "l2_bytes_clk" : "dram_bytes_s", *share = l2 ? "l2" : "dram";
@@ -258,7 +259,7 @@ static int scaling(const struct memory_plan *m, bool l2, struct error *err)
         if (!wanted(m, key))
             continue;
         for (int i = 0; i < REPEATS; i++) {
-            // More than the L2 holds, or well within it.
+            // The size is more than L2 holds, or well within L2.
             const size_t dram = BIG / 8 * (size_t)(blocks < 8 ? blocks : 8);
             const size_t bytes = l2 ? even_bytes(L2_SET, blocks) : dram;
             if (read_rate(&rate, &clk, m, blocks, bytes, l2 ? 4 + blocks : 1, err))
@@ -345,7 +346,8 @@ static int latency_figure(const struct memory_plan *m, const char *key, size_t b
     if (bytes)
         lay_cycle<<<(unsigned)((lines + 255) / 256), 256, 0, m->cuda->stream>>>(m->big, lines,
                                                                                 multiplier);
-    // What fits into L2 is walked once before; what does not is somewhere new each time.
+    // A cycle that fits into L2 is walked once before. A cycle that does not is placed somewhere
+    // new each time.
     if (bytes == CHASE_L2 && chase_once(&ignored, m, 0, (int)lines, false, err))
         return -1;
     for (int i = 0; i < REPEATS; i++) {
@@ -358,7 +360,7 @@ static int latency_figure(const struct memory_plan *m, const char *key, size_t b
     return 0;
 }
 
-// ---- what seed 2 measures, at its sizes ----
+// ---- seed 2's measurements, at its sizes ----
 
 static const size_t STUDY_COPY = (size_t)256 << 20, STUDY_L2 = (size_t)8 << 20,
                     STUDY_CHASE_L2 = (size_t)4 << 20, STUDY_CHASE_L1 = (size_t)8 << 10;
@@ -385,7 +387,8 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Bytes read and written a second, of memory that is elsewhere at each repeat where it is DRAM's.
+// Measures bytes read and written per second. Memory that should come from DRAM is elsewhere
+// in each repeat.
 static int study_copy(const struct memory_plan *m, const char *key, unsigned blocks,
                       unsigned threads, size_t bytes, bool l2, struct error *err)
 {
@@ -467,8 +470,8 @@ static int study_latency(const struct memory_plan *m, const char *key, size_t by
     return 0;
 }
 
-// One block of 256 threads turns 32 x 32 elements. Columns of a tile without padding meet in one
-// bank.
+// One block of 256 threads transposes 32 x 32 elements. Without padding, all elements of a tile's
+// column are in one bank.
 template <int padding> static __global__ void transpose_words(float *to, const float *from, int n)
 {
     __shared__ float tile[TILE][TILE + padding];
@@ -480,7 +483,8 @@ template <int padding> static __global__ void transpose_words(float *to, const f
         to[(size_t)(x + i) * n + y + threadIdx.x % TILE] = tile[threadIdx.x % TILE][i];
 }
 
-// The same by vectors of four; a tile is padded, or its columns are swapped by the row instead.
+// Does the same by vectors of four. A tile is padded, or its columns are permuted by
+// the row instead.
 template <bool swizzled>
 static __global__ void transpose_vectors(float *to, const float *from, int n)
 {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cuda device's micro-benchmarks of what stands around the multiplications of a pipelined
-// kernel, by clock64 on the SMs; from compute capability 9 on. Seed 1 takes its T_A, T_B and T_E
-// so: two sizes give a startup and a rate (equations 4 and 5).
+// The cuda device's micro-benchmarks of the work around the multiplications of a pipelined kernel,
+// by clock64 on the SMs, from compute capability 9 on. Seed 1 measures its T_A, T_B and T_E in this
+// way: two sizes give a startup and a rate (equations 4 and 5).
 //
-//   load_startup_clk, load_bytes_clk      a bulk copy of 16 and one of 64 KiB from L2 into shared
-//                                         memory, one at a time on every SM: bytes per clock and SM
-//   epilogue_min_clk, epilogue_bytes_clk  a tile of 128 x 64 and one of 128 x 256 FP32 sums,
-//   rounded
-//                                         to BF16, brought to shared memory and copied out until
-//                                         all is written, into L2, on every SM
-//   tma_latency_clk                       a bulk copy of 16 bytes from L2 and its barrier, over a
+//   load_startup_clk, load_bytes_clk      a bulk copy of 16 bytes and one of 64 KiB from L2 into
+//                                         shared memory, one at a time on every SM: bytes per clock
+//                                         and SM
+//   epilogue_min_clk, epilogue_bytes_clk  FP32 sums of a tile of 128 x 64 and of one of 128 x 256
+//                                         are rounded to BF16, brought to shared memory and copied
+//                                         to L2 until all is written, on every SM
+//   tma_latency_clk                       a bulk copy of 16 bytes from L2 with its barrier, less a
 //                                         plain load of the same
 //   smem_bytes_clk                        32 warps reading 16 bytes a lane without conflicts
-//   cluster3_sms, cluster4_sms            that clusters of blocks that fill an SM take at once
+//   cluster3_sms, cluster4_sms            SMs that clusters fill at once, if a block fills an SM
 #include "kernels/calibrate/calibrate.cuh"
 
 enum {
@@ -24,7 +24,7 @@ enum {
     SHARED_THREADS = 1024,
     SHARED_BYTES = SHARED_THREADS * 16,
     LOAD_BYTES = 64 << 10,
-    OCCUPY_BYTES = 200 << 10 // two blocks of this do not fit into one SM
+    OCCUPY_BYTES = 200 << 10 // more than half of an SM's, so that one block runs on it
 };
 
 static const size_t L2_SET = (size_t)16 << 20;
@@ -57,8 +57,8 @@ static __device__ __forceinline__ void bulk_load(unsigned to, const char *from, 
 #endif
 }
 
-// One thread of each block copies, one copy after another, through `set` bytes, a
-// power of two, that all share.
+// One thread of each block makes one copy after another. The addresses run through `set` bytes, a
+// power of two, which all blocks share.
 static __global__ void bulk_loads(const char *from, size_t set, unsigned bytes, uint64_t *out)
 {
 #ifdef HAS_BULK
@@ -78,7 +78,7 @@ static __global__ void bulk_loads(const char *from, size_t set, unsigned bytes, 
 #endif
 }
 
-// The same of 16 bytes by plain loads, each behind the one before.
+// Does the same with plain loads of 16 bytes, each after the one before.
 static __global__ void plain_loads(const char *from, size_t set, uint64_t *out)
 {
     size_t at = 0;
@@ -92,8 +92,8 @@ static __global__ void plain_loads(const char *from, size_t set, uint64_t *out)
     out[1] = found;
 }
 
-// Sums of 128 x `columns` outputs leave the registers of two warpgroups: rounded, to shared memory,
-// and out by one bulk copy that is waited for.
+// The sums of 128 x `columns` outputs leave the registers of two warpgroups: they are rounded,
+// stored to shared memory, and copied out by one bulk copy that is waited for.
 template <int columns>
 static __global__ void __launch_bounds__(EPILOGUE_THREADS)
     tile_ends(char *to, uint64_t *out, float value)
@@ -159,7 +159,7 @@ static __global__ void __launch_bounds__(SHARED_THREADS) shared_reads(uint64_t *
         out[blockIdx.x] = (uint64_t)(end - begin);
 }
 
-// Mean over the blocks of the last launch, each of which left its clocks; of one round.
+// The mean clocks of one round, over the blocks of the last launch, each of which left its clocks.
 static int round_clocks(double *clocks, const struct calibration_plan *plan, int blocks,
                         struct error *err)
 {
@@ -176,8 +176,8 @@ static int round_clocks(double *clocks, const struct calibration_plan *plan, int
     return 0;
 }
 
-// The rate between the two larger sizes, and what the smallest takes beside that. launch(size)
-// queues ROUNDS rounds on every SM.
+// Computes the rate between the two larger sizes, and the time of the smallest beyond that rate.
+// launch(size) queues ROUNDS rounds on every SM.
 template <class Launch>
 static int line_figures(const struct calibration_plan *plan, const char *const keys[2],
                         const char *note, const int sizes[3], Launch launch, struct error *err)
@@ -265,7 +265,8 @@ static int cluster_figure(const struct calibration_plan *plan, const char *key, 
     return 0;
 }
 
-// Whether the device copies in bulk and this program has the code; room for every kernel's memory.
+// Whether the device copies in bulk and this program has the code for it. Also allows every kernel
+// the memory that it needs.
 static int prepare(bool *out, const struct calibration_plan *plan, struct error *err)
 {
     int major = 0;

@@ -6,9 +6,9 @@
 //   cap_clock_*_hz                   the SM clock after 0.3 s of the same on all SMs with random
 //                                    data
 //   wgmma_latency_clk                one m64n256k16 and its wait, one warpgroup
-//   math_startup_clk                 what a warpgroup that waits after every stage takes beside its
-//                                    products: the line through stages of one and of four of them
-//                                    (seed 1, equations 6 and 7)
+//   math_startup_clk                 the added time of a warpgroup that waits after every stage:
+//                                    from the line through stages of one and of four products (seed
+//                                    1, equations 6 and 7)
 #include "kernels/calibrate/calibrate.cuh"
 #include "kernels/device/inputs.h"
 
@@ -57,8 +57,9 @@ static __device__ __forceinline__ uint64_t descriptor(const void *shared)
 // An A of 64 rows for each of two warpgroups and one B of 256, rows of 128 bytes.
 enum { WGMMA_A_BYTES = 2 * 64 * 128, WGMMA_BYTES = WGMMA_A_BYTES + 256 * 128 };
 
-// WGMMA_STEPS products 64 x 256 along one 128-byte slab, `loops` times; waits after those
-// whose bit is set in `waits`. The operands are random numbers, as power depends on them.
+// Computes WGMMA_STEPS products 64 x 256 along one 128-byte slab, `loops` times, and waits
+// after those whose bit is set in `waits`. The operands are random numbers, because power
+// depends on them.
 template <mma_type type, unsigned waits>
 static __global__ void __launch_bounds__(WGMMA_THREADS) wgmma_chain(uint64_t *out, int loops)
 {
@@ -105,7 +106,7 @@ static __global__ void __launch_bounds__(WGMMA_THREADS) wgmma_chain(uint64_t *ou
 #endif
 }
 
-// Rate, and the clock that is left after 0.3 s of it: the last stretch of many.
+// Measures the rate, and the clock that is left after 0.3 s at it, in the last of many stretches.
 template <mma_type type>
 static int wgmma_figures(const struct calibration_plan *plan, const char *rate_key,
                          const char *clock_key, int k, struct error *err)
@@ -136,7 +137,7 @@ static int wgmma_figures(const struct calibration_plan *plan, const char *rate_k
         for (double spent_s = 0; spent_s < (i ? 0.1 : 0.3);) {
             int failed = cuda_begin(cuda, FLUSH_NONE, err);
             for (int j = 0; j < 20 && !failed; j++)
-                launch((uint64_t *)cuda->flush); // not the stamps, which are in use
+                launch((uint64_t *)cuda->flush); // not to the stamps, which are in use
             if (cuda_end(&stretch, cuda, err) || failed)
                 return -1;
             spent_s += stretch.seconds;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What `bench` needs from a device: memory, inputs, a reference, a timed sample. A device is one
-// file that defines `const struct device_ops device_<kind>`. series.c and the protocol know no
-// other difference between a CPU and a GPU.
+// file that defines `const struct device_ops device_<kind>`. To series.c and the protocol, that
+// table is the only difference between a CPU and a GPU.
 //
 // Memory from ops->alloc belongs to the device; the host reads it only through ops->read. Functions
-// with an `err` return 0 or -1. When a device is gone (or a kernel has poisoned its context), every
-// later call fails; `struct device_base.lost` says which of the two it is.
+// with an `err` return 0 or -1. If a device is gone, or a kernel has poisoned its context, every
+// later call fails; `struct device_base.lost` says which of the two happened.
 #ifndef PLUMB_KERNELS_DEVICE_H
 #define PLUMB_KERNELS_DEVICE_H
 
@@ -27,8 +27,8 @@ enum device_loss {
 // Every device's struct begins with this.
 struct device_base {
     enum device_loss loss;
-    bool lacks; // memory was asked for and not available; a caller that wants to know clears it
-                // before
+    bool lacks; // memory was asked for and was not available; a caller that wants to know
+                // clears this first
 };
 
 // Properties that the driver tells; each figure's origin is ORIGIN_DEVICE.
@@ -48,7 +48,7 @@ enum flush {
 // Ways of doing something differently, to see what that is worth: `bench time --variant`, for
 // people. Nothing that judges uses them, and some of them would let cheats through.
 enum variant {
-    VARIANT_WHOLE = 1 << 0,   // all of the operands is written anew and not only a part
+    VARIANT_WHOLE = 1 << 0,   // all of the operands is written anew, not only a part
     VARIANT_WIDE = 1 << 1,    // the part consists of lines of 128 bytes instead of 64
     VARIANT_COARSE = 1 << 2,  // one hash for each line of noise instead of each vector
     VARIANT_OUTPUTS = 1 << 3, // operands stay as they are, outputs are overwritten with noise
@@ -202,31 +202,31 @@ typedef void calibration_sink(void *state, const struct calibration *reading);
 
 struct device_ops {
     const char *kind; // "host", "cuda"
-    // Kernels shorter than `batch_below_ns` are timed in batches, so that a sample lasts
-    // `sample_ns`.
+    // Kernels shorter than `batch_below_ns` are timed in batches, so that a
+    // sample lasts `sample_ns`.
     double batch_below_ns, sample_ns;
     uint32_t launches_max;
-    // For a stream: how long the timed launches last (stream_ns), and their least number if that
-    // many take no longer than stream_most_ns (stream_least); the least number of launches before
-    // them (runup_least); how long power and clock take to settle (heat_ns; 0: nothing settles);
-    // and up to which total time launches that are timed one by one are taken together (each_ns).
-    // settle_ns: a device that was idle must first work for so long.
+    // Durations for a stream, in ns. stream_ns: how long the timed launches last. stream_most_ns:
+    // there are at least stream_least of them if so many take no longer than this; before them at
+    // least runup_least untimed launches run. heat_ns: the time in which power and clock settle; 0:
+    // nothing settles. each_ns: launches that are timed one by one are taken together up to this
+    // total. settle_ns: a device that was idle must first work for so long.
     double stream_ns, stream_most_ns, heat_ns, settle_ns;
     uint32_t stream_least, runup_least;
     double each_ns;
-    long rest_ns;    // under a second: after so long, what ran before does not matter
-    double still_ns; // after so long, writing and checking for another sample do not matter
+    long rest_ns;    // under a second; after this time, earlier work on the device does not matter
+    double still_ns; // after this time, writing and checking for another sample do not matter
     bool touches;    // it can bring A and C into the cache without B
 
-    // `index` NULL: the first device. -1 with *no_device set if there is none.
+    // Opens a device. `index` NULL: the first one. -1 with *no_device set if there is none.
     int (*open)(struct device_base **out, const char *index, bool *no_device, struct error *err);
     void (*close)(struct device_base *device);
     // Prepares the device for measuring, once; before that only info() may be called. NULL: open()
     // does this.
     int (*wake)(struct device_base *device, struct error *err);
     int (*info)(struct device_info *out, struct device_base *device, struct error *err);
-    // *out: whether its launches can be captured in a graph, for which a launch is queued and not
-    // run. NULL: the device has no graphs.
+    // *out: whether the device's launches can be captured in a graph; for that, a launch is queued
+    // and not run. NULL: the device has no graphs.
     int (*graphs)(bool *out, struct device_base *device,
                   int (*launch)(void *self, uint32_t set, void *stream), void *self,
                   struct error *err);
@@ -237,9 +237,10 @@ struct device_ops {
     size_t (*free_bytes)(struct device_base *device);  // memory a series may take
 
     int (*alloc)(void **out, struct device_base *device, size_t bytes, struct error *err);
-    // The same for memory that kernels only read.
+    // The same as alloc(), for memory that kernels only read.
     int (*alloc_inputs)(void **out, struct device_base *device, size_t bytes, struct error *err);
-    // The memory of both, if libraries run in processes of their own; NULL: they run in this one.
+    // The memory for inputs and outputs if libraries run in processes of their own; NULL: they run
+    // in this one.
     const struct host_memory *(*memory)(struct device_base *device);
     void (*free)(struct device_base *device, void *memory); // NULL is allowed
     int (*read)(struct device_base *device, void *to, const void *from, size_t bytes,

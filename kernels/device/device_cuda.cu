@@ -51,10 +51,11 @@ static int cuda_fill(struct device_base *device, void *to, const struct inputs_r
 enum { HOLD_LIMIT_MS = 500 };
 
 enum { STATE_EVERY_MS = 10, ATTEMPTS = 3 };
-static const size_t flush_least = (size_t)256 << 20; // of each launch alone, as other tools have it
+// for launches timed one by one, as in other tools
+static const size_t flush_least = (size_t)256 << 20;
 
-// Makes the device of this index (among those that the user shows us) the only one: every runtime
-// in the process, the libraries' own included, then agrees what device 0 is.
+// Makes the device with this index (among those that the user shows us) the only one. Then every
+// runtime in the process, also those of libraries, agrees on which one is device 0.
 static int choose(const char *index, struct error *err)
 {
     int64_t wanted = 0;
@@ -76,7 +77,8 @@ static int choose(const char *index, struct error *err)
     return 0;
 }
 
-// To free nothing makes a context, too: one that was only asked, and never woken, has none.
+// Frees nothing for a device that was only asked about and never woken: it has no context, and even
+// freeing nothing would make one.
 static void cuda_close(struct device_base *device)
 {
     struct cuda *cuda = (struct cuda *)device;
@@ -114,15 +116,15 @@ static void uuid_text(char out[96], const cudaDeviceProp *properties)
              b[14], b[15]);
 }
 
-// Reads what is known without a context. A context takes as long again to make, in one process
-// after another.
+// Reads the facts that need no context, because making a context takes as long again, in one
+// process after another.
 static int open_known(struct cuda *cuda, struct error *err)
 {
     cudaDeviceProp properties;
     char uuid[96];
     CUDA_TRY(cuda, cudaGetDeviceProperties(&properties, 0), err);
     cuda->sm_count = properties.multiProcessorCount;
-    if (cuda->sm_count >= STAMPS_MAX) // the last one is cuda_held()'s
+    if (cuda->sm_count >= STAMPS_MAX) // the last stamp is that of cuda_held()
         return error_set(err, "cuda: %d SMs, bench knows fewer than %d", cuda->sm_count,
                          STAMPS_MAX);
     cuda->flush_bytes = 2 * (size_t)properties.l2CacheSize;
@@ -199,7 +201,8 @@ static double attribute(enum cudaDeviceAttr which)
     return cudaDeviceGetAttribute(&value, which, 0) == cudaSuccess ? value : 0;
 }
 
-// Where a module would find cuBLASLt: what the user sets, then where the toolkit is.
+// Finds cuBLASLt's release where a module would find the library: in the user's folders, then
+// in the toolkit's.
 static void runtime_text(char *out, size_t size, int version)
 {
     const char *set = getenv("LD_LIBRARY_PATH"), *home = getenv("CUDA_HOME");
@@ -243,12 +246,13 @@ static int cuda_info(struct device_info *out, struct device_base *device, struct
     return 0;
 }
 
-// The thread that queues and waits; what the driver has started beside it stays where it is.
+// Moves the thread that queues and waits. Threads that the driver has started stay where they are.
 static void cuda_own(struct device_base *device, const cpu_set_t *processors)
 {
     (void)device;
     if (CPU_COUNT(processors) > 0)
-        sched_setaffinity(0, sizeof(*processors), processors); // refused: the scheduler decides
+        // if it is refused, the scheduler decides
+        sched_setaffinity(0, sizeof(*processors), processors);
 }
 
 static size_t cuda_flush_bytes(struct device_base *device)
@@ -316,7 +320,7 @@ static int cuda_sync(struct device_base *device, struct error *err)
     return 0;
 }
 
-// NVML takes longer to ask than many kernels run, and changes slowly.
+// Asking NVML takes longer than many kernels run, and its answers change slowly.
 static void refresh_state(struct cuda *cuda)
 {
     struct timespec now;
@@ -335,8 +339,8 @@ static int cuda_sample(struct sample *out, struct findings *found, struct device
 {
     struct cuda *cuda = (struct cuda *)device;
     struct stretch stretch = {0, 0, 0, true};
-    // The host may have been stopped for a while; not three times. Queueing takes well under a ms,
-    // so the first attempts need not wait long for a launch that waits for us.
+    // The host may have been stopped for a while, but not three times. Queueing takes well under a
+    // ms, so the first attempts need not wait long for a launch that waits for the device.
     for (int attempt = 0; attempt < ATTEMPTS && stretch.late; attempt++) {
         cuda->hold_ns = hold_ms[attempt] * 1000000ull;
         if (cuda_take(&stretch, cuda, batch, code, err))
@@ -362,35 +366,35 @@ static int cuda_sample(struct sample *out, struct findings *found, struct device
     return 0;
 }
 
-// Batches of 6 to 32 for kernels of 10 to 50 us. With cuBLASLt against itself on an H200 (292
-// blocks of 64 pairs, both arms one file, over 60 processes; bf16): SD of z 1.07, 5.1 % beyond 2,
-// 0.3 % beyond 3. Standard error of a block: 0.042 % at 4096^3 (179 us), 0.05 % at 2048^3 in
-// batches of 12 (25 us), 0.08-0.09 % at 128x7168x2048 in batches of 26 (11.7 us), there 0.33 % for
-// single launches.
+// Kernels of 10 to 50 us are timed in batches of 6 to 32. With cuBLASLt compared with itself on an
+// H200 (292 blocks of 64 pairs, both arms one file, over 60 processes; bf16), the SD of z is 1.07;
+// 5.1 % are beyond 2, and 0.3 % beyond 3. The standard error of a block is 0.042 % at 4096^3 (179
+// us), 0.05 % at 2048^3 in batches of 12 (25 us), and 0.08-0.09 % at 128x7168x2048 in batches of 26
+// (11.7 us), where single launches give 0.33 %.
 extern "C" const struct device_ops device_cuda = {
     .kind = "cuda",
     .batch_below_ns = 50e3,
     .sample_ns = 300e3,
     .launches_max = 32,
     .stream_ns = 600e3,
-    // Launches differ by 0.8 to 2 % of their own, so that pairs of two launches of TF32 at 4096^3
-    // on an H100 scattered by 0.7 to 0.9 % and those of ten by 0.35 %, however much heat came
-    // before (baselines/recorded/h100/regimes, "What scatters").
+    // Single launches differ by 0.8 to 2 %. So pairs of two launches of TF32 at 4096^3 on an H100
+    // scattered by 0.7 to 0.9 %, and those of ten launches by 0.35 %, however much heat came before
+    // (baselines/recorded/h100/regimes, "What scatters").
     .stream_most_ns = 2.4e6,
-    // An SM's clock was at 1.69 GHz 0.1 ms behind a pause of 0.2 ms, at 1.56 GHz in the mean of the
-    // 1.6 ms behind it (TF32 at 2048^3); from 1 ms on launches took what they took 10 ms later,
-    // within 0.5 %. More heat takes the device to the limit of its mean power, which wanders for
-    // seconds: pairs behind 16 ms scattered by 1.5 to 2.2 %.
+    // After a pause of 0.2 ms, an SM's clock was 1.69 GHz in the first 0.1 ms, and 1.56 GHz in the
+    // mean of the next 1.6 ms (TF32 at 2048^3). From 1 ms on, launches took the same time as 10 ms
+    // later, within 0.5 %. More heat brings the device to the limit of its mean power, which
+    // wanders for seconds: pairs after 16 ms scattered by 1.5 to 2.2 %.
     .heat_ns = 1e6,
-    // Behind a pause of 20 ms or more an H100's clock was 0.1 to 0.25 GHz above where pairs keep it
-    // for 65 to 170 ms of pairs, and one change +1.5 to +2.5 % in place of -0.2 %, another -4.5 in
-    // place of -0.6 % (baselines/recorded/h100/regimes, "What a pause does").
+    // After a pause of 20 ms or more, an H100's clock was 0.1 to 0.25 GHz higher than pairs keep
+    // it, for 65 to 170 ms of pairs. One change was +1.5 to +2.5 % instead of -0.2 %, another -4.5
+    // instead of -0.6 % (baselines/recorded/h100/regimes, "What a pause does").
     .settle_ns = 150e6,
     .stream_least = 6,
     .runup_least = 1,
-    // What a sample costs is mostly its rest or its heat, so it holds some launches: pairs of one
-    // of 97 us alone, FP8 on an H100, scattered by 3.3 %, and 60 of 60 gates of identical code
-    // ended undecided.
+    // Most of a sample's cost is its rest or its heat, so it holds several launches. With pairs of
+    // one launch of 97 us alone (FP8 on an H100), pairs scattered by 3.3 %, and 60 of 60 gates of
+    // identical code ended undecided.
     .each_ns = 400e3,
     .rest_ns = 100000000,
     .still_ns = 1e6,

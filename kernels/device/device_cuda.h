@@ -27,7 +27,8 @@ struct stamp {
 
 enum { STAMPS_MAX = 1024 }; // SMs
 
-// `most` and `largest` are the bits of numbers without a sign, which have the order of these.
+// Counts of a comparison. `most` and `largest` are the bits of non-negative numbers, which sort
+// like the numbers themselves.
 struct tally {
     unsigned long long count, most, largest;
 };
@@ -36,28 +37,30 @@ struct cuda {
     struct device_base base;
     cudaStream_t stream;
     cudaEvent_t start[EACH_MOST], stop[EACH_MOST];
-    cudaEvent_t told;          // what was timed and found is with the host
-    cudaGraphExec_t graphs[2]; // of a stream's last sample, run-up and timed
+    cudaEvent_t told; // recorded when the times and findings of a sample have reached the host
+    cudaGraphExec_t graphs[2]; // of a stream's last sample: its run-up and its timed launches
     char *flush;
     size_t flush_bytes;
-    size_t wide_bytes; // of `flush` in all: what launches that are timed each alone are behind
-    bool keeps;        // lines in its L2 can be told to persist
+    size_t wide_bytes; // total bytes of `flush`, as used before launches that are timed one by one
+    bool keeps;        // its L2 can keep lines that a program marks
     int sm_count;
     uint64_t sequence;
-    uint64_t hold_ns;          // after which a stretch is let go though not all is queued
-    volatile uint64_t *go;     // host memory the device sees: the sample that may run
-    volatile uint64_t *late;   // set by the device when it has waited too long
-    struct stamp *stamps;      // device: [2][STAMPS_MAX], before and after; then findings
-    struct stamp *seen;        // host: the same
-    unsigned *differs, looks;  // device: the last of cuda_same()'s looks that found something
-    struct tally *tally;       // device: what cuda_differ() counts
-    const struct batch *batch; // of the stretch at work; NULL: none
-    struct nvml *nvml;         // NULL where there is no libnvidia-ml
+    uint64_t hold_ns; // after which a held stretch is released although not everything is queued
+    volatile uint64_t *go;    // host memory that the device sees: number of the sample that may run
+    volatile uint64_t *late;  // the device sets it when it has waited too long
+    struct stamp *stamps;     // device: [2][STAMPS_MAX], before and after; then findings
+    struct stamp *seen;       // the same on the host
+    unsigned *differs, looks; // device: the number of the last of cuda_same()'s comparisons that
+                              // found a difference
+    struct tally *tally;      // device: counts of cuda_differ()
+    const struct batch *batch; // of the stretch that is running; NULL: none
+    struct nvml *nvml;         // NULL if there is no libnvidia-ml
     struct nvml_state state;
     double state_at_ns;
 };
 
-// 0, or -1 with the text, the loss noted where the error says that the device is gone or poisoned.
+// Returns 0, or -1 with the text. Notes the loss if the error says that the device is
+// gone or poisoned.
 int cuda_failed(struct cuda *cuda, cudaError_t code, const char *what, struct error *err);
 
 #define CUDA_TRY(cuda, call, err)                                                                  \
@@ -66,8 +69,8 @@ int cuda_failed(struct cuda *cuda, cudaError_t code, const char *what, struct er
             return -1;                                                                             \
     } while (0)
 
-// Loads a kernel's code now. The runtime would load it at the first launch, and loading waits for
-// what runs: behind a hold that is a wait for ourselves.
+// Loads a kernel's code now. Otherwise the runtime would load it at the first launch, and loading
+// waits for everything that runs: behind a hold it would wait for itself.
 template <class Kernel>
 static inline int cuda_load(struct cuda *cuda, Kernel *kernel, struct error *err)
 {
@@ -75,43 +78,43 @@ static inline int cuda_load(struct cuda *cuda, Kernel *kernel, struct error *err
     return cuda_failed(cuda, cudaFuncGetAttributes(&attributes, kernel), "loading a kernel", err);
 }
 
-// Blocks of 256 threads that the stopwatch's own kernels have at most, so that all are at work at
-// once. Behind a kernel of more blocks than fit, chance decides among eight or sixteen ways how the
-// next kernel's blocks are dealt to SMs: one of them took an FP32 kernel 6.8 % longer, in an eighth
-// of its launches (baselines/recorded/h200/measuring).
-enum { CUDA_BLOCKS = 4 }; // of an SM
+// The stopwatch's own kernels have at most this many blocks of 256 threads on an SM, so that all of
+// them fit at once. After a kernel with more blocks than fit, chance decides among eight or sixteen
+// ways how the blocks of the next kernel are distributed over SMs. One of these ways made an FP32
+// kernel 6.8 % slower, in an eighth of its launches (baselines/recorded/h200/measuring).
+enum { CUDA_BLOCKS = 4 }; // per SM
 static inline unsigned cuda_at_once(const struct cuda *cuda)
 {
     return CUDA_BLOCKS * (unsigned)cuda->sm_count;
 }
-int cuda_load_noise(struct cuda *cuda, struct error *err); // those of noise_cuda.cu
+int cuda_load_noise(struct cuda *cuda, struct error *err); // loads the kernels of noise_cuda.cu
 int cuda_queue_look(struct cuda *cuda, const struct look *look, struct error *err);
-// The findings of a look lie behind the stamps and come to the host with them.
+// The findings of a look lie behind the stamps and are copied to the host with them.
 static __host__ __device__ inline struct findings *cuda_findings(struct stamp *stamps)
 {
     return (struct findings *)(stamps + 2 * STAMPS_MAX);
 }
-// And the hold's own: how long it held; `sequence` counts a look's blocks that have ended.
+// Behind them is the hold's stamp, which tells how long it held; its `sequence` counts the blocks
+// of a look that have ended.
 static __host__ __device__ inline struct stamp *cuda_held(struct stamp *stamps)
 {
     return &stamps[STAMPS_MAX - 1];
 }
 enum { STAMPS_BYTES = 2 * STAMPS_MAX * sizeof(struct stamp) + sizeof(struct findings) };
-int cuda_load_stretch(struct cuda *cuda, struct error *err); // those of begin and end
+int cuda_load_stretch(struct cuda *cuda, struct error *err); // loads the kernels of begin and end
 
-// One timed stretch of the stream: begin, queue work, end. The stream is held until end releases
-// it.
+// A timed stretch of the stream: begin, queue work, end. The stream is held until end releases it.
 struct stretch {
-    double seconds, clock_hz; // of an SM, mean inside
-    double waited_ns;         // at the hold
-    bool late;                // the hold gave up: the time means nothing
+    double seconds, clock_hz; // mean clock of one SM during the stretch
+    double waited_ns;         // of the device for bench, at the hold
+    bool late;                // the hold timed out, so the time means nothing
 };
 int cuda_take(struct stretch *out, struct cuda *cuda, const struct batch *batch, int *code,
               struct error *err);
 int cuda_begin(struct cuda *cuda, enum flush flush, struct error *err);
 int cuda_end(struct stretch *out, struct cuda *cuda, struct error *err);
 
-// Where readings go, and what the micro-benchmarks of both files need.
+// Where calibration readings go, and the settings that the micro-benchmarks of both files need.
 struct calibration_plan {
     struct cuda *cuda;
     const char *only;
@@ -158,13 +161,15 @@ int cuda_calibrate(struct device_base *device, const char *only, calibration_sin
                    void *state, struct error *err);
 }
 
-// ==== what kernels must not read lies under a key ====
+// ==== expected results are hidden under a key ====
 //
-// Kernels can read all device memory. So what they should compute lies there under a key.
+// Kernels can read all device memory. So the results that they should compute are stored there with
+// their bits changed by a key.
 
-enum { MASK_STREAM = 12 }; // of inputs_word(): where keys come from
+enum { MASK_STREAM = 12 }; // stream of inputs_word() from which keys come
 
-// `value`, element `at`, with its bits changed by the key; of a masked one the value itself.
+// Changes the bits of `value`, element `at`, by the key. Called with a changed value, it gives
+// the value back.
 static __host__ __device__ inline double masked(double value, uint64_t key, uint64_t at)
 {
     uint64_t bits;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a form's elements are, read from memory as kernels/kernel.h says they lie. Included by C and
-// by CUDA: both references read the same way, element by element, in double precision.
+// Reads the elements of a form from memory, where kernels/kernel.h says that they lie. C
+// and CUDA both include it, so that both references read in the same way: element by
+// element, in double precision.
 #ifndef PLUMB_FORM_H
 #define PLUMB_FORM_H
 
@@ -10,19 +11,19 @@
 
 #include <math.h>
 
-// A form with its operands where the reader can reach them.
+// A form, with operands at addresses that the reader can use.
 struct form_view {
     struct plumb_form form;
     const void *a, *b, *scales_a, *scales_b, *bias;
-    const void *given;   // what C held before; NULL without beta
-    double tensor_scale; // of both operands' product
+    const void *given;   // what C held before the launch; NULL without beta
+    double tensor_scale; // product of the scales of both operands' tensors
 };
 
-// given: what C held before, or NULL.
+// Makes a view. given: what C held before the launch, or NULL.
 struct form_view form_view_of(const struct problem *problem, const struct plumb_form_args *args,
                               const void *given);
-// The rows of C that are multiplied, at most problem_used_rows(), and for each the matrix B (pair
-// of them, of dual-silu) that it is multiplied by. Returns how many there are.
+// Lists the rows of C that are multiplied, at most problem_used_rows(), and for each the matrix B
+// with which it is multiplied (for dual-silu the pair of matrices). Returns their number.
 int64_t form_used_rows(int64_t *row_at, int64_t *matrix, const struct problem *problem);
 
 INPUTS_INLINE int64_t form_blocks(int64_t count, int64_t each)
@@ -35,7 +36,7 @@ INPUTS_INLINE int64_t form_up(int64_t count, int64_t to)
     return form_blocks(count, to) * to;
 }
 
-// Scales of one matrix of so many rows, of blocks of rows_each.
+// The number of scales of one matrix with `rows` rows, if a block has rows_each rows.
 INPUTS_INLINE int64_t form_scale_count(const struct plumb_form *f, int64_t rows, int32_t rows_each)
 {
     const int64_t blocks = form_blocks(rows, rows_each);
@@ -46,7 +47,7 @@ INPUTS_INLINE int64_t form_scale_count(const struct plumb_form *f, int64_t rows,
                                                                     : blocks * k;
 }
 
-// Where the scale of element (row, l) is among those of its matrix.
+// The index of element (row, l)'s scale among those of its matrix.
 INPUTS_INLINE int64_t form_scale_at(const struct plumb_form *f, int64_t rows, int32_t rows_each,
                                     int64_t row, int64_t l)
 {
@@ -74,19 +75,20 @@ INPUTS_INLINE int form_weights(const struct plumb_form *f)
     return f->problem.epilogue == PLUMB_DUAL_SILU ? 2 : 1;
 }
 
-// Matrices B (pairs of them, of dual-silu): one for each group or each product of the batch.
+// The number of matrices B (pairs, for dual-silu): one for each group, or for each product
+// of the batch.
 INPUTS_INLINE int64_t form_matrices(const struct plumb_form *f)
 {
     return f->grouping ? f->groups : f->problem.batch;
 }
 
-// Rows of one matrix A; those of contiguous groups are one.
+// The number of rows of one matrix A. Contiguous groups have one matrix together.
 INPUTS_INLINE int64_t form_rows_a(const struct plumb_form *f)
 {
     return f->grouping == PLUMB_CONTIGUOUS ? f->rows : f->problem.m;
 }
 
-// Elements of one matrix in memory.
+// The number of elements that one matrix has in memory.
 INPUTS_INLINE int64_t form_size_a(const struct plumb_form *f)
 {
     return (form_a_is_k_major(f) ? form_rows_a(f) : f->problem.k) * f->lda;
@@ -97,7 +99,7 @@ INPUTS_INLINE int64_t form_size_b(const struct plumb_form *f)
     return (form_b_is_k_major(f) ? f->problem.n : f->problem.k) * f->ldb;
 }
 
-// Element l of a row of A, by its row of C.
+// Element l of the row of A that belongs to this row of C.
 INPUTS_INLINE double form_a(const struct form_view *v, int64_t row, int64_t l)
 {
     const struct plumb_form *f = &v->form;
@@ -112,7 +114,7 @@ INPUTS_INLINE double form_a(const struct form_view *v, int64_t row, int64_t l)
                                (uint64_t)(first + form_scale_at(f, rows, f->scale_rows_a, i, l)));
 }
 
-// Element (l, j) of a matrix B; of dual-silu matrices 2 g and 2 g + 1 belong together.
+// Element (l, j) of a matrix B. For dual-silu, matrices 2 g and 2 g + 1 belong together.
 INPUTS_INLINE double form_b(const struct form_view *v, int64_t matrix, int64_t l, int64_t j)
 {
     const struct plumb_form *f = &v->form;
@@ -148,7 +150,8 @@ INPUTS_INLINE int form_has_bias(int epilogue)
     return epilogue == PLUMB_BIAS || epilogue >= PLUMB_BIAS_RELU;
 }
 
-// The element of C that these sums of products are for; `second` is dual-silu's.
+// The element of C that follows from the sum of its products; `second` is the second
+// sum of dual-silu.
 INPUTS_INLINE double form_element(const struct form_view *v, double sum, double second, int64_t row,
                                   int64_t col)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cuda device's reference of forms, in float64: tiles of 64 x 64 in shared memory, to which
-// each operand is read as form.h says. The rows of a tile are multiplied by one matrix B. All rows
-// are computed. It is trusted because spots of it are computed a second time on the host, by the
-// same words from copies of what they read.
+// The cuda device's reference of forms, in float64: tiles of 64 x 64 in shared memory, with
+// operands read as form.h says. The rows of a tile are multiplied by one matrix B. All rows are
+// computed. It is trusted because some elements are computed a second time on the host, with the
+// same functions, from copies of the data that they need.
 #include "kernels/device/device_cuda.h"
 
 extern "C" {
@@ -12,13 +12,13 @@ extern "C" {
 
 enum { TILE = 64, SLAB = 16, SIDE = 16, EACH = TILE / SIDE, SPOTS = 16, THREADS = 256 };
 
-// Rows `first` and so on of those that are computed, all of one matrix B.
+// `count` computed rows from number `first` on, all multiplied by one matrix B.
 struct row_tile {
     int64_t first, matrix;
     int32_t count;
 };
 
-// As of plain problems, what should be computed lies under a key.
+// The expected results, hidden under a key like those of plain problems.
 struct form_reference {
     struct problem problem;
     struct form_view view;
@@ -39,7 +39,7 @@ static __device__ void tile_product(double sum[EACH][EACH], const struct form_vi
     const int64_t k = v.form.problem.k, n = v.form.problem.n;
     for (int64_t l = 0; l < k; l += SLAB) {
         for (int at = thread; at < SLAB * TILE; at += SIDE * SIDE) {
-            // Neighbouring threads take neighbouring k: coalesced where operands are K-major.
+            // Neighbouring threads read neighbouring k, which is coalesced if operands are K-major.
             const int step = at % SLAB, i = at / SLAB;
             const bool inside = l + step < k;
             a[step][i] = inside && i < t.count ? form_a(&v, row_at[t.first + i], l + step) : 0;
@@ -56,7 +56,8 @@ static __device__ void tile_product(double sum[EACH][EACH], const struct form_vi
     }
 }
 
-// Called and not inlined, so that what calls it 16 times can keep its sums in registers.
+// A function that is not inlined, so that its caller, which calls it 16 times, can keep its
+// sums in registers.
 static __device__ __noinline__ double element_of(const struct form_view *v, double sum,
                                                  double second, int64_t row, int64_t col)
 {
@@ -96,7 +97,7 @@ static void *room_for(const void *operand, double bytes)
     return operand && bytes > 0 ? xcalloc((size_t)bytes + 1, 1) : NULL;
 }
 
-// Elements first, first + 1, ... of an operand, `bytes` each, to where they are in its copy.
+// Copies elements first, first + 1, ... of an operand, `bytes` each, to the same place of its copy.
 static int fetch(const void *copy, struct cuda *cuda, const void *from, int64_t first,
                  int64_t count, double bytes, struct error *err)
 {
@@ -111,7 +112,7 @@ static int fetch(const void *copy, struct cuda *cuda, const void *from, int64_t 
     return 0;
 }
 
-// The view with copies for operands, of which the small ones have their contents.
+// Makes a view of copies. Copies of small operands have their contents already.
 static int copy_view(struct form_view *out, struct cuda *cuda, const struct form_view *v,
                      struct error *err)
 {
@@ -145,8 +146,8 @@ static void forget_view(struct form_view *v)
         free((void *)(uintptr_t)copies[i]);
 }
 
-// What element (row, j) reads: a row of A and a column of B where they lie in one piece, else all
-// of that matrix.
+// Copies the data that element (row, j) needs: a row of A and a column of B if they are contiguous,
+// else the whole matrix.
 static int fetch_spot(const struct form_view *copies, struct cuda *cuda, const struct form_view *v,
                       int64_t row, int64_t matrix, int64_t j, struct error *err)
 {
@@ -212,7 +213,7 @@ static int upload(void **out, struct cuda *cuda, const void *from, size_t bytes,
     return 0;
 }
 
-// At most a tile for each TILE rows, and one more for each matrix.
+// Cuts rows into tiles: at most one for each TILE rows, and one more for each matrix.
 static size_t cut(struct row_tile *out, const int64_t *matrix, int64_t rows)
 {
     size_t count = 0;
@@ -299,7 +300,7 @@ void cuda_form_reference_free(struct device_base *device, struct form_reference 
 }
 
 struct wrong_elements {
-    unsigned long long error_bits; // of a non-negative double: they order like integers
+    unsigned long long error_bits; // bits of a non-negative double, which sort like integers
     unsigned long long wrong, first;
 };
 
@@ -324,7 +325,7 @@ static __global__ void compare_elements(struct wrong_elements *out, const double
     }
 }
 
-// Reads what the first wrong element is and what it should be.
+// Reads the first wrong element, and its expected value.
 static int read_first(struct comparison *out, struct cuda *cuda, const struct form_reference *r,
                       const void *c, uint64_t at, struct error *err)
 {

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Inputs: normal numbers from a recorded seed, the same bits on every device. Included by C and by
-// CUDA, so it is all inline and uses only operations that IEEE 754 fixes to the last bit.
+// Inputs: normal numbers from a recorded seed, the same bits on every device. C and CUDA both
+// include this file, so everything is inline and uses only operations that IEEE 754 fixes to
+// the last bit.
 //
-// Element i of matrix `which` is a function of (seed, which, i) alone: three words of splitmix64
-// (S. Vigna, public-domain generator; G. Steele et al., OOPSLA 2014) at positions 3i..3i+2 of the
-// stream that (seed, which) selects, added up as twelve 16-bit uniform numbers. Their sum has mean
-// 12 * 65535 / 2 and standard deviation 65536 (1 - 2^-33), so that subtracting and scaling by 2^-16
-// gives a standard normal number within +-6 (excess kurtosis -0.1). Eight more bits fill the low
-// mantissa, which the power drawn by a multiplier depends on.
+// Element i of matrix `which` depends on (seed, which, i) alone. It is made from three words of
+// splitmix64 (S. Vigna, public-domain generator; G. Steele et al., OOPSLA 2014) at positions
+// 3i..3i+2 of the stream that (seed, which) selects. They are added up as twelve 16-bit uniform
+// numbers, whose sum has mean 12 * 65535 / 2 and standard deviation 65536 (1 - 2^-33). Subtracting
+// the mean and scaling by 2^-16 gives a standard normal number within +-6 (excess kurtosis -0.1).
+// Eight more bits fill the low mantissa, because a multiplier's power depends on it.
 //
 // Types narrower than FP32 are rounded to nearest even. fp8 is scaled by 96 and saturated, and the
-// kernel gets 1/96 as its per-tensor scale, so that the product's scale is the same for all types.
-// With block scales fp8 is as it is, fp4 is normal times 2, and scales are about 1. int8 is normal
-// times 32, rounded and saturated at 127, and one of eight is -128 or 127.
+// kernel gets 1/96 as the scale of the tensor, so that the product's scale is the same for all
+// types. With block scales, fp8 is not scaled, fp4 is a normal number times 2, and scales are
+// about 1. int8 is a normal number times 32, rounded and saturated at 127, and one of eight is
+// -128 or 127.
 #ifndef PLUMB_INPUTS_H
 #define PLUMB_INPUTS_H
 
@@ -32,31 +34,31 @@
 enum { MATRIX_A = 1, MATRIX_B = 2 };
 #define INPUTS_FP8_SCALE 96.0f
 
-// What a recipe makes beside normal numbers. The first three are enum plumb_contents.
+// The contents that a recipe can make. The first three are those of enum plumb_contents.
 enum inputs_contents {
     INPUTS_NORMAL,
-    INPUTS_UNIFORM, // 0 to scale
+    INPUTS_UNIFORM, // uniform from 0 to scale
     INPUTS_INDEX,   // whole numbers below scale
     INPUTS_SCALES,  // block scales: 1/2, 1 or 2 of e8m0, otherwise 1/2 to 3/2; now and then 0
     INPUTS_PLAIN    // normal, and fp8 is not scaled
 };
 
-// The recipe for the numbers that a matrix is filled with. Signs: every line of the operand (a row
-// of A, a column of B) is taken with a sign of its own, so that known inputs become others whose
-// product is known, but for signs of its rows and columns. Of dual-silu only the second weights
-// have signs, whose product is linear in them.
+// The recipe for the numbers that fill a matrix. Signs: every line of the operand (a row of A, a
+// column of B) is multiplied by a sign of its own. So known inputs become others whose product is
+// known, too, except for the signs of its rows and columns. For dual-silu only the second weights
+// get signs, because the result is linear in them.
 struct inputs_recipe {
     int type; // enum plumb_dtype
     int which;
     uint64_t seed;
     float scale;       // 1: standard normal
     uint64_t signs;    // key of the signs; 0: all are +1
-    uint64_t lines, k; // of one matrix; not read without signs
-    int k_inner;       // neighbours are of one line
-    int second;        // signs for every second matrix alone
+    uint64_t lines, k; // of one matrix; not read if there are no signs
+    int k_inner;       // neighbours in memory belong to one line
+    int second;        // only every second matrix gets signs
     int contents;      // enum inputs_contents; others than normal ones have no signs
-    // The same numbers without signs, which are then copied; NULL: they are computed. Not of whole
-    // numbers.
+    // The same numbers without signs, which are then copied instead of computed; NULL: they are
+    // computed. Not for whole numbers.
     const void *bare;
 };
 
@@ -83,18 +85,19 @@ INPUTS_INLINE float inputs_normal(uint64_t seed, int which, uint64_t index)
         sum += (int32_t)((last & 0xffff) + (last >> 16 & 0xffff) + (last >> 32 & 0xffff) +
                          (last >> 48));
     }
-    // sum - 393210 is in +-2^18.6; eight bits more still fit, and the conversion rounds to nearest.
+    // sum - 393210 lies in +-2^18.6; eight more bits still fit, and the conversion
+    // rounds to nearest.
     int32_t fixed = (sum - 393210) * 256 + (int32_t)(inputs_mix(last) & 0xff) - 128;
     return (float)fixed * 5.9604644775390625e-8f; // 2^-24
 }
 
-// a / b, which a GPU does in 32 bits where it can.
+// a / b, which a GPU computes in 32 bits if both fit.
 INPUTS_INLINE uint64_t inputs_quotient(uint64_t a, uint64_t b)
 {
     return (a | b) >> 32 ? a / b : (uint32_t)a / (uint32_t)b;
 }
 
-// Whether the line is taken negative.
+// Whether the line's sign is negative.
 INPUTS_INLINE int inputs_negative(uint64_t signs, int which, uint64_t line)
 {
     return signs && inputs_word(signs, which, line) >> 63;
@@ -114,7 +117,7 @@ INPUTS_INLINE float inputs_other(const struct inputs_recipe *r, uint64_t at)
     return word % 64 ? uniform + 0.5f : 0;
 }
 
-// Whether the number at `at` is taken negative.
+// Whether the number at `at` belongs to a line with a negative sign.
 INPUTS_INLINE int inputs_flipped(const struct inputs_recipe *r, uint64_t at)
 {
     if (!r->signs)
@@ -129,7 +132,7 @@ INPUTS_INLINE int inputs_flipped(const struct inputs_recipe *r, uint64_t at)
     return inputs_negative(r->signs, r->which, line);
 }
 
-// The number that belongs at `at`.
+// The number at place `at`.
 INPUTS_INLINE float inputs_value(const struct inputs_recipe *r, uint64_t at)
 {
     if (r->contents > INPUTS_NORMAL && r->contents < INPUTS_PLAIN)
@@ -138,8 +141,8 @@ INPUTS_INLINE float inputs_value(const struct inputs_recipe *r, uint64_t at)
     return inputs_flipped(r, at) ? -value : value;
 }
 
-// The sign that element (row, col) of the product has for the signs of its inputs; row counts the
-// rows of all matrices of the batch. a, b: the keys.
+// The keys by which the sign of element (row, col) of the product follows from the signs of its
+// inputs. row counts the rows of all matrices of the batch. a, b: the keys of both inputs.
 struct inputs_signs {
     uint64_t a, b, m, n;
 };
@@ -164,7 +167,7 @@ INPUTS_INLINE float inputs_power(int exponent) // 2^exponent, normal numbers onl
     return value;
 }
 
-// Round to nearest even, saturating.
+// Rounds to nearest even, and saturates.
 INPUTS_INLINE uint32_t inputs_encode(struct inputs_format f, float value)
 {
     uint32_t bits;
@@ -177,13 +180,13 @@ INPUTS_INLINE uint32_t inputs_encode(struct inputs_format f, float value)
     if ((bits >> 23 & 0xff) == 0) // zero, or below what any narrower type has
         return sign;
     uint32_t mantissa = (bits & 0x7fffff) | 0x800000;
-    int shift = exponent > 0 ? drop : drop + 1 - exponent; // subnormal: more bits go
+    int shift = exponent > 0 ? drop : drop + 1 - exponent; // a subnormal number loses more bits
     if (shift > 24)
         return sign;
     uint32_t kept = mantissa >> shift, rest = mantissa & ((1u << shift) - 1),
              half = 1u << (shift - 1);
     kept += rest > half || (rest == half && (kept & 1));
-    // The hidden bit adds one to the exponent field, so take it off for normal numbers.
+    // For normal numbers, the hidden bit has added one to the exponent field; take it off again.
     uint32_t code = exponent > 0 ? kept + ((uint32_t)(exponent - 1) << f.mantissa) : kept;
     return sign | (code > top ? top : code);
 }
@@ -233,7 +236,7 @@ INPUTS_INLINE float inputs_decode_e2m1(uint32_t code)
     return code & 8 ? -value : value;
 }
 
-// Round to nearest even, saturating at 6.
+// Rounds to nearest even, and saturates at 6.
 INPUTS_INLINE uint32_t inputs_encode_e2m1(float value)
 {
     const float x = value < 0 ? -value : value;
@@ -253,7 +256,7 @@ INPUTS_INLINE uint32_t inputs_encode_e2m1(float value)
     return sign | (x <= 5.0f ? 6u : 7u);
 }
 
-// 2^(code - 127), subnormal of code 0; 255 is NaN.
+// 2^(code - 127), which is subnormal for code 0; 255 is NaN.
 INPUTS_INLINE float inputs_decode_e8m0(uint32_t code)
 {
     const uint32_t bits = code == 255 ? 0x7fc00000u : code ? code << 23 : 0x400000u;
@@ -285,7 +288,7 @@ INPUTS_INLINE double inputs_load_other(int type, const void *array, uint64_t at)
     return (double)inputs_decode_e2m1(((const uint8_t *)array)[at / 2] >> at % 2 * 4 & 15u);
 }
 
-// Element `at` of an array of this type, as a number (fp8 without its scale).
+// Element `at` of an array of this type, as a number (fp8 without the tensor's scale).
 INPUTS_INLINE double inputs_load(int type, const void *array, uint64_t at)
 {
     if (type == PLUMB_FP64)
@@ -305,8 +308,8 @@ INPUTS_INLINE double inputs_load(int type, const void *array, uint64_t at)
     return (double)inputs_decode(inputs_format(type), ((const uint16_t *)array)[at]);
 }
 
-// How far apart two elements are; infinity where one is no number, below 0 where they are the same
-// bytes.
+// The distance between two elements: infinity if one of them is no number, negative if their bytes
+// are the same.
 INPUTS_INLINE double inputs_apart(int type, size_t bytes, const unsigned char *a,
                                   const unsigned char *b)
 {
@@ -319,14 +322,14 @@ INPUTS_INLINE double inputs_apart(int type, size_t bytes, const unsigned char *a
     return apart >= 0 ? apart : INFINITY;
 }
 
-// A whole number as near as the type has one.
+// The whole number nearest to `value` that the type has.
 INPUTS_INLINE int32_t inputs_whole(float value, float most)
 {
     const float held = value > most ? most : value < -most ? -most : value;
     return (int32_t)(held < 0 ? held - 0.5f : held + 0.5f);
 }
 
-// The same for the types of forms; of e2m1 `at` counts bytes.
+// Does what inputs_store() does for the types of forms. For e2m1, `at` counts bytes.
 INPUTS_INLINE void inputs_store_other(void *array, uint64_t at, const struct inputs_recipe *recipe)
 {
     const int type = recipe->type;
@@ -337,7 +340,7 @@ INPUTS_INLINE void inputs_store_other(void *array, uint64_t at, const struct inp
         return;
     }
     const float value = inputs_value(recipe, at);
-    if (type == PLUMB_INT8) { // with the extremes, at which products overflow 16 bits first
+    if (type == PLUMB_INT8) { // includes the extremes, at which products first overflow 16 bits
         const uint64_t word = inputs_word(recipe->seed, recipe->which, ~at);
         const int extreme = word & 8 ? -128 : 127;
         ((int8_t *)array)[at] = (int8_t)(word % 8 ? inputs_whole(value, 127.0f) : extreme);
@@ -350,7 +353,7 @@ INPUTS_INLINE void inputs_store_other(void *array, uint64_t at, const struct inp
     }
 }
 
-// Writes the number that belongs at `at`.
+// Writes the number at place `at`.
 INPUTS_INLINE void inputs_store(void *array, uint64_t at, const struct inputs_recipe *recipe)
 {
     const int type = recipe->type;
@@ -370,7 +373,7 @@ INPUTS_INLINE void inputs_store(void *array, uint64_t at, const struct inputs_re
         ((uint16_t *)array)[at] = (uint16_t)inputs_encode(inputs_format(type), value);
 }
 
-// Numbers in a word of 64 bits, of types that have signs of one bit.
+// How many numbers a 64-bit word holds, for types whose sign is one bit.
 INPUTS_INLINE uint64_t inputs_each(int type)
 {
     if (type == PLUMB_FP64)
@@ -380,11 +383,11 @@ INPUTS_INLINE uint64_t inputs_each(int type)
     return inputs_is_fp8(type) ? 8 : 4;
 }
 
-// The bits of such an array's word `word` that the recipe's signs change.
+// The bits of word `word` of such an array that the recipe's signs change.
 INPUTS_INLINE uint64_t inputs_flips(const struct inputs_recipe *r, uint64_t word)
 {
     const uint64_t each = inputs_each(r->type), bits = 64 / each, first = word * each;
-    const int whole = r->k_inner && r->k % each == 0; // of one line
+    const int whole = r->k_inner && r->k % each == 0; // all numbers of a word belong to one line
     uint64_t flips = 0;
     for (uint64_t i = 0; i < each; i++) {
         const int flipped = whole && i ? flips != 0 : inputs_flipped(r, first + i);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which release of a shared library a process would get, from the file's own name: NAME is a link
-// to NAME.MINOR.PATCH... where distributions and NVIDIA install libraries. Asking the library
-// itself means loading it, for cuBLASLt 80 to 400 ms of every process.
+// Finds which release of a shared library a process would get, from the file's own name:
+// distributions and NVIDIA install NAME as a link to NAME.MINOR.PATCH. To ask the library itself,
+// one has to load it, which takes 80 to 400 ms in every process for cuBLASLt.
 #ifndef PLUMB_LIBRARY_VERSION_H
 #define PLUMB_LIBRARY_VERSION_H
 
@@ -14,9 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-// file: "libcublasLt.so.13". directories: colon-separated as in LD_LIBRARY_PATH, the first that has
-// the file counts; NULL or empty parts are passed over. out: "13.0.0.19"; false, and out empty, if
-// no directory has it or its real name says no more than `file` does.
+// file: such as "libcublasLt.so.13". directories: separated by colons as in LD_LIBRARY_PATH; the
+// first one that has the file counts; NULL and empty parts are ignored. out: such as "13.0.0.19".
+// False, with `out` empty, if no directory has the file, or if the name that it links to says no
+// more than `file` does.
 static inline bool library_version(char *out, size_t size, const char *file,
                                    const char *directories)
 {

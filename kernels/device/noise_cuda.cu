@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cuda device's noise, and its look at what launches wrote: each one kernel for all places of a
-// batch, since a launch costs more than most of them write.
+// The cuda device's noise, and its look at the outputs of launches. Each is one kernel for all
+// places of a batch, because a launch costs more than most of them write.
 #include "kernels/device/device_cuda.h"
 #include "kernels/device/noise.h"
 
@@ -65,7 +65,7 @@ static __global__ void __launch_bounds__(NOISE_THREADS)
 
 struct look_places {
     const void *from[JOB_TARGETS];
-    uint32_t outputs; // then places of inputs follow
+    uint32_t outputs; // followed by the places of inputs
     uint64_t elements, key;
     double *store;
     uint32_t one_in;
@@ -74,20 +74,20 @@ struct look_places {
     const float *scales[2];
     float scale;
     struct findings *found;
-    struct stamp *stamps, *seen; // all of it goes to `seen` in the end
-    unsigned *done;              // blocks
+    struct stamp *stamps, *seen; // `stamps` is copied to `seen` at the end
+    unsigned *done;              // number of blocks that have ended
     uint32_t sm_count;
 };
 
-// A warp's chunks of one round are loaded before any of them is summed: to wait for each alone took
-// five times as long. So many vectors of 16 bytes a lane are under way then.
+// The chunks of a warp in one round are all loaded before the first is summed: waiting for each one
+// took five times as long. So each lane has so many vectors of 16 bytes under way.
 enum { LOADS = 4 };
 
 struct chunk {
     const uint8_t *from; // of its output
-    uint64_t first;      // element
+    uint64_t first;      // first element of the chunk
     uint64_t key;
-    double *at; // its digest
+    double *at; // the chunk's digest
 };
 
 static __device__ struct chunk chunk_of(const struct look_places &look, uint64_t index,
@@ -100,7 +100,7 @@ static __device__ struct chunk chunk_of(const struct look_places &look, uint64_t
             look.store + index};
 }
 
-// What a vector of 16 bytes, elements from `first` on, adds to its chunk's digest.
+// The contribution of a vector of 16 bytes, elements `first` and on, to its chunk's digest.
 template <int type, int bytes>
 static __device__ double sum_vector(const struct look_places &look, const struct chunk &chunk,
                                     uint64_t first, const uint4 &vector)
@@ -120,7 +120,7 @@ static __device__ double sum_vector(const struct look_places &look, const struct
     return sum;
 }
 
-// Bits of a non-negative double order like integers.
+// Keeps the largest difference. The bits of a non-negative double sort like integers.
 static __device__ void keep_worst(struct findings *found, double off)
 {
     unsigned long long *worst = (unsigned long long *)&found->worst;
@@ -143,7 +143,7 @@ static __device__ void keep_digest(const struct look_places &look, double *at, d
         keep_worst(look.found, fabs(sum - *at));
 }
 
-// Warps share the chunks of all outputs alike.
+// The warps share the chunks of all outputs evenly.
 template <int type, int bytes> static __device__ void digest(const struct look_places &look)
 {
     constexpr int each = NOISE_VECTOR / bytes, lanes = DIGEST_CHUNK / each;
@@ -181,7 +181,7 @@ template <int type, int bytes> static __device__ void digest(const struct look_p
     }
 }
 
-// Threads share the lines that were written of an operand, all its places alike.
+// The threads share the written lines of an operand, in all of its places, evenly.
 static __device__ void look_at_operand(const struct look_places &look, const struct noise_job &job)
 {
     const uint64_t whole = job.bytes / NOISE_VECTOR;
@@ -210,7 +210,8 @@ static __device__ void look_at_scales(const struct look_places &look)
     }
 }
 
-// The block that ends last tells the host: a copy behind the kernel would take 5 us.
+// The block that ends last writes the findings to the host, because a copy after the kernel would
+// take 5 us.
 static __device__ void tell_host(const struct look_places &look)
 {
     __shared__ bool last;
@@ -284,7 +285,7 @@ int cuda_load_noise(struct cuda *cuda, struct error *err)
 
 // ---- the host's half ----
 
-// Blocks for one place, so that those of all places are at work at once (device_cuda.h).
+// The number of blocks for one place, so that those of all places fit at once (device_cuda.h).
 static unsigned blocks_for(const struct cuda *cuda, uint64_t wanted, uint32_t places)
 {
     const uint64_t most = (uint64_t)cuda_at_once(cuda) / places;
@@ -310,7 +311,7 @@ static struct noise_job job_from(const struct noise *noise, uint32_t first)
             noise->count};
 }
 
-// Returns how many places there are; *blocks is what the longest job wants.
+// Returns the number of places. *blocks is the number that the longest job needs.
 static uint32_t fill_jobs(struct noise_jobs *out, uint64_t *blocks, const struct noise *noise,
                           uint32_t count)
 {
@@ -338,8 +339,8 @@ int cuda_noise(struct device_base *device, const struct noise *noise, uint32_t c
     return 0;
 }
 
-// The number of blocks with which each warp and thread has something to do, up to those that work
-// at once.
+// The number of blocks with which every warp and thread has work, up to the number that
+// fit at once.
 static unsigned blocks_to_look(const struct cuda *cuda, const struct look *look, uint64_t spots)
 {
     const uint64_t chunks = look->count * (digest_count(look->elements) / look->one_in + 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The few NVML functions used, declared here by their documented signatures (NVML API reference):
-// its header is not part of every CUDA package.
+// The few functions of NVML that are used. They are declared here by their documented signatures
+// (NVML API reference), because not every CUDA package has its header.
 #include "kernels/device/nvml.h"
 
 #include "model/result.h"
@@ -9,7 +9,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-// nvmlClocksEventReasons: the documented bits, folded to what a verdict needs.
+// nvmlClocksEventReasons: the documented bits, mapped to the few reasons that a verdict needs.
 static const struct {
     unsigned long long bit;
     enum throttle throttle;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What NVIDIA's management library tells about a GPU. It is loaded at run time and only read from:
+// Reads facts about a GPU from NVIDIA's management library. The library is loaded at run time;
 // nothing here can change a setting.
 #ifndef PLUMB_NVML_H
 #define PLUMB_NVML_H

@@ -16,7 +16,7 @@ struct record_request {
     const char *pin;
 };
 
-// The arguments of a launch on buffers at these places, and back. What has no bytes is NULL.
+// The arguments of a launch on buffers at these places. A buffer without bytes is NULL.
 struct plumb_form_args record_args(const struct record_places *places,
                                    const struct plumb_form *form);
 struct record_places record_args_places(const struct plumb_form_args *args,
@@ -34,22 +34,22 @@ struct record_capture {
 };
 typedef int record_capturer(struct record_capture *out, void *context,
                             const struct record_places *places, struct error *err);
-// Captures once for nothing, since a first call may set things up, and three times more: twice at
-// different places, which tells addresses, and again as first, which tells whether launch() does
-// the same each time it is called. Fills launches.
+// Runs one capture that does not count, because a first call may set things up, and then three
+// more: two at different places, which show the addresses, and one at the first places again, which
+// shows whether launch() does the same in each call. Fills in launches.
 int record_captured(struct record *out, record_capturer *capture, void *context,
                     const struct record_places places[2], struct arena *arena, struct error *err);
 
-// A record with its device code loaded, its addresses bound for each of the buffer sets.
+// A record whose device code is loaded, and whose addresses are bound for each buffer set.
 struct replay;
-// places: one per set. The record must outlive the replay. -1: an entry point is missing,
-// parameters are not what the device code says, or an address lies outside of its buffer. The
-// caller frees.
+// Opens a replay. places: one per set. The record must outlive the replay. -1: an entry point is
+// missing, the parameters differ from those of the device code, or an address lies outside of its
+// buffer. The caller frees.
 int cuda_replay_open(struct replay **out, struct device_base *device, const struct record *record,
                      const struct record_places *places, uint32_t sets, struct error *err);
 // Queues the record's launches for one set on the device's stream. Returns 0 or the driver's code.
 int cuda_replay_launch(struct replay *replay, uint32_t set);
-// One of the launches alone, on its own stream: the caller waits for the device.
+// Queues one of the launches alone, on its own stream; the caller waits for the device.
 int cuda_replay_launch_one(struct replay *replay, uint32_t set, size_t launch);
 void cuda_replay_free(struct replay *replay); // NULL does nothing
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which member of a launch's arguments points to which buffer of a record. Recording and replaying
-// use the same table, so that each buffer is replayed as it was recorded.
+// A table that says which member of a launch's arguments points to which buffer of a record.
+// Recording and replaying use the same table, so that each buffer is replayed as it was recorded.
 #include "kernels/device/record.h"
 
 #include <string.h>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recording a kernel: launch() is called while the stream is captured, for buffers at made-up
-// addresses, and the graph's nodes are the record's launches. Nothing is mapped at those addresses
-// and nothing runs.
+// Records a kernel: launch() is called while the stream is captured, with buffers at made-up
+// addresses, and the graph's nodes become the record's launches. Nothing is mapped at those
+// addresses and nothing runs.
 //
-// What cannot be recorded is refused by name: anything but kernels and memsets one after the other,
-// a parameter that points to memory of the library's own, an L2 window.
+// A launch that cannot be recorded is refused with the reason: it is something else than kernels
+// and memsets one after the other, has a parameter that points to memory of the library itself, or
+// uses an L2 window.
 #include "kernels/device/device_cuda.h"
 
 #include <cuda.h>
@@ -77,8 +78,8 @@ static int find(void **out, struct cuda *cuda, const char *name, struct error *e
     return 0;
 }
 
-// Borrowed, the process's own; NULL with a text when the driver lacks one (it is older than
-// CUDA 12.4).
+// The functions of the process's driver, borrowed. NULL, with a text, if the driver lacks one (it
+// is older than CUDA 12.4).
 static const struct record_driver *cuda_driver(struct cuda *cuda, struct error *err)
 {
     static struct record_driver driver;
@@ -94,7 +95,7 @@ static const struct record_driver *cuda_driver(struct cuda *cuda, struct error *
     return &driver;
 }
 
-// 0, or -1 with the driver's words.
+// Returns 0, or -1 with the driver's words.
 static int driver_failed(const struct record_driver *driver, CUresult code, const char *what,
                          struct error *err)
 {
@@ -150,7 +151,8 @@ static int in_order(cudaGraphNode_t *out, bool *programmatic, size_t count, stru
 
 // ---- one node ----
 
-// A word that is a device address already, where nothing of ours lies, belongs to the library.
+// Refuses a word that is a device address although none of our buffers lies there: it belongs
+// to the library.
 static int own_memory(const struct recorder *r, const char *function,
                       const struct record_launch *launch, struct error *err)
 {
@@ -307,8 +309,8 @@ static int take_graph(struct record_capture *out, const struct recorder *r, cuda
 
 // ---- the three captures ----
 
-// What a library leaves unset in its parameters (the gaps of its structs) is what lay on the stack
-// before. So that it is the same each time, the stack below is cleared.
+// Clears the stack below. A library may leave bytes of its parameters unset (the gaps of its
+// structs); they then have the values that lay on the stack, which must be the same each time.
 static void __attribute__((noinline)) clear_stack()
 {
     char room[256 << 10];
@@ -316,8 +318,8 @@ static void __attribute__((noinline)) clear_stack()
     asm volatile("" ::"r"(room) : "memory");
 }
 
-// Why a launch() that failed, or a capture that was broken off, is none. Most kernels from
-// elsewhere are launched on the default stream, and no capture is possible on that.
+// Explains why a launch() failed, or why its capture was broken off. Most foreign kernels are
+// launched on the default stream, which cannot be captured.
 static int refuse(int code, cudaError_t ended, struct error *err)
 {
     if (code == cudaErrorStreamCaptureImplicit)
@@ -333,7 +335,8 @@ static int refuse(int code, cudaError_t ended, struct error *err)
         cudaGetErrorString(ended));
 }
 
-// On the stream that is this thread's default: a library compiled for that need not name it.
+// Captures on this thread's default stream, so that a library compiled for that need not
+// name a stream.
 struct capturing {
     const struct recorder *r;
     const struct record_request *what;
@@ -358,7 +361,7 @@ static int capture(struct record_capture *out, void *context, const struct recor
         status = take_graph(out, r, graph, err);
     if (graph)
         cudaGraphDestroy(graph);
-    cudaGetLastError(); // what a refused capture leaves behind is told above
+    cudaGetLastError(); // clears the error that a refused capture leaves, which was reported above
     return status;
 }
 
@@ -403,18 +406,19 @@ enum { PORTABLE_CLUSTER = 8, REPLAY_IMAGES_MAX = 64 };
 // One launch of one set, ready to be queued.
 struct ready {
     unsigned char *bytes;
-    void **parameters; // into bytes
+    void **parameters; // pointers into `bytes`
 };
 
 struct replay {
     struct cuda *cuda;
     const struct record_driver *driver;
     const struct record *record;
-    CUlibrary libraries[REPLAY_IMAGES_MAX]; // of each image; NULL: of another architecture
+    CUlibrary libraries[REPLAY_IMAGES_MAX]; // one per image; NULL: the image is
+                                            // for another architecture
     CUfunction *functions;                  // one per launch; NULL for a memset
     struct ready *bound;                    // set * launch_count + launch
-    // Of a record on several streams: 0 is the stopwatch's own, and the others begin behind what
-    // that has, and end before what follows.
+    // For a record on several streams: stream 0 is the stopwatch's own. The others begin after the
+    // work that it has, and end before the work that follows.
     uint32_t streams;
     CUstream stream[RECORD_STREAMS_MAX];
     CUevent begun, *ended; // one per launch; NULL: nothing waits for it
@@ -437,8 +441,8 @@ static int find_function(CUfunction *out, const struct replay *r,
                      launch->function);
 }
 
-// The device code says how long each parameter is; a record that says otherwise is not of this
-// code.
+// Compares the parameters' sizes with those in the device code. If they differ, the record is not
+// of this code.
 static int same_parameters(const struct replay *r, CUfunction function,
                            const struct record_launch *launch, struct error *err)
 {
@@ -482,7 +486,8 @@ static int load(struct replay *r, struct error *err)
     const struct record *record = r->record;
     if (record->image_count > REPLAY_IMAGES_MAX)
         return error_set(err, "a record of more than %d images", REPLAY_IMAGES_MAX);
-    // A library may hold the same code for several architectures: those of others do not load.
+    // A library may hold the same code for several architectures; code for another architecture
+    // does not load.
     for (size_t i = 0; i < record->image_count; i++) {
         CUlibrary loaded;
         const CUresult code = r->driver->cuLibraryLoadData(&loaded, record->images[i].bytes, NULL,
@@ -507,7 +512,8 @@ static int load(struct replay *r, struct error *err)
     return 0;
 }
 
-// The driver counts none, the smallest number of bytes there is, its double, ...
+// The driver's numbers for sizes: 0 for none, 1 for the smallest possible number of bytes, 2 for
+// its double, ...
 static int step_of(uint32_t bytes, uint32_t smallest)
 {
     int step = 0;
@@ -535,7 +541,7 @@ static int make_map(CUtensorMap *out, const struct replay *r, const struct recor
                          "making a TMA descriptor", err);
 }
 
-// Puts the TMA descriptors where the launch's parameters want them.
+// Makes the TMA descriptors in the places of the launch's parameters.
 static int make_maps(unsigned char *bytes, const struct replay *r,
                      const struct record_launch *launch, const struct record_places *places,
                      struct error *err)
@@ -579,7 +585,8 @@ static int want_event(const struct replay *r, size_t launch, struct error *err)
     return 0;
 }
 
-// Streams, and events for launches that others wait for and for the last of each stream.
+// Opens streams, and events for launches that others wait for, and for the last launch
+// of each stream.
 static int open_streams(struct replay *r, struct error *err)
 {
     const struct record *record = r->record;
@@ -657,7 +664,7 @@ static CUresult queue_memset(const struct replay *r, const struct record_launch 
 {
     CUdeviceptr to;
     memcpy(&to, bound->bytes, sizeof(to));
-    // One row has no pitch worth the name; the driver wants it to cover the row.
+    // One row needs no pitch, but the driver wants one that covers the row.
     const size_t row = launch->width * launch->element_bytes;
     const size_t pitch = launch->height > 1 ? launch->pitch_bytes : row;
     CUstream stream = r->stream[launch->stream];
@@ -683,8 +690,8 @@ static CUresult queue_copy(const struct replay *r, const struct record_launch *l
                                         r->stream[launch->stream]);
 }
 
-// first: of the record. What was queued before it is the stopwatch's or another launch's: to start
-// before that has ended would hide a part of its own time.
+// first: the record's first launch. Earlier work in the queue is the stopwatch's or another
+// launch's; to start before that has ended would hide a part of its own time.
 static CUresult queue_kernel(const struct replay *r, const struct record_launch *launch, bool first,
                              CUfunction function, const struct ready *bound)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cuda device's reference: every element, in float64, by a kernel that is as plain as speed
-// allows (64 x 64 tiles in shared memory). It is trusted because samples of it are computed a
-// second time on the host, from the generator and not from the device's memory: a fault in filling,
-// in the layout or in this kernel shows there.
+// The cuda device's reference: every element, in float64, by a kernel as plain as speed allows (64
+// x 64 tiles in shared memory). It is trusted because samples of it are computed a second time on
+// the host, from the generator and not from the device's memory. So an error in filling, in the
+// layout or in this kernel is noticed.
 #include "kernels/device/device_cuda.h"
 
 enum { TILE = 64, SLAB = 16, SIDE = 16, EACH = TILE / SIDE, SPOTS = 24, THREADS = 256 };
 
-// Under a key: masked().
+// The exact result, whose numbers are hidden under a key by masked().
 struct reference {
     struct problem problem;
     double *exact; // device: [batch * m][n], each with its bits changed by masked()
@@ -20,7 +20,7 @@ struct reference_operands {
     int64_t m, n, k;
     struct check_strides strides;
     int type;
-    double scale; // of both operands' product
+    double scale; // product of both operands' scales
 };
 
 static __device__ double load_a(const struct reference_operands &o, int64_t i, int64_t l)
@@ -39,7 +39,7 @@ static __device__ double load_b(const struct reference_operands &o, int64_t firs
                : 0;
 }
 
-// One 64 x 64 tile of A B, EACH x EACH elements per thread: rows threadIdx.y + SIDE * i.
+// Computes one 64 x 64 tile of A B, EACH x EACH elements per thread: rows threadIdx.y + SIDE * i.
 static __device__ void tile_product(double sum[EACH][EACH], const struct reference_operands &o,
                                     int64_t b_first, int64_t row, int64_t col)
 {
@@ -47,7 +47,7 @@ static __device__ void tile_product(double sum[EACH][EACH], const struct referen
     const int thread = (int)(threadIdx.y * SIDE + threadIdx.x);
     for (int64_t l = 0; l < o.k; l += SLAB) {
         for (int at = thread; at < SLAB * TILE; at += SIDE * SIDE) {
-            // Neighbouring threads take neighbouring k: coalesced where operands are K-major.
+            // Neighbouring threads read neighbouring k, which is coalesced if operands are K-major.
             a[at % SLAB][at / SLAB] = load_a(o, row + at / SLAB, l + at % SLAB);
             b[at % SLAB][at / SLAB] = load_b(o, b_first, l + at % SLAB, col + at / SLAB);
         }
@@ -83,14 +83,14 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
     }
 }
 
-// The same elements from the generator, on the host. 0 when they agree.
+// Computes the same elements from the generator, on the host. Returns 0 if they agree.
 static int spot_check(struct cuda *cuda, const struct reference *r, uint64_t seed,
                       struct error *err)
 {
     const struct problem *p = &r->problem;
     const int64_t rows = p->batch * p->m;
     for (int spot = 0; spot < SPOTS; spot++) {
-        // Both corners, then anywhere.
+        // Both corners come first, then random places.
         int64_t row = spot == 0 ? 0 : rows - 1, col = spot == 0 ? 0 : p->n - 1;
         if (spot > 1) {
             row = (int64_t)(inputs_word(seed, 11, 2 * (uint64_t)spot) % (uint64_t)rows);
@@ -169,7 +169,7 @@ void cuda_reference_free(struct device_base *device, struct reference *r)
 }
 
 struct wrong_places {
-    unsigned long long error_bits; // of a non-negative double: they order like integers
+    unsigned long long error_bits; // bits of a non-negative double, which sort like integers
     unsigned long long wrong, first;
 };
 

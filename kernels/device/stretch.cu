@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One timed stretch of the stream. It is queued while a one-thread kernel holds the stream, so that
-// nothing of the host's time is between the events:
+// no time of the host lies between the events:
 //     flush | hold | stamp | event | launches | event | stamp      then: release      look, or
-//     fetch
-// A stream has launches that heat before the hold, and its run-up behind it, so that nothing lies
-// between that and what is timed. Both are graphs, made anew while the device heats: queued one by
-// one, launches were 1.4 us further apart on an H100 (19.0 instead of 17.6 us), which nobody's
-// stream has to be. What a library launches on the default stream can be no graph: where one side's
-// cannot be, both sides' launches are queued one by one, behind the hold.
+//                                                                  fetch
+// In a stream, launches that heat come before the hold, and the run-up behind it, so that nothing
+// lies between the run-up and the timed launches. Both are graphs, made anew while the device
+// heats: queued one by one, launches were 1.4 us further apart on an H100 (19.0 instead of 17.6
+// us), which nobody's stream has to be. Launches on the default stream cannot be a graph. If one
+// side has such launches, those of both sides are queued one by one, behind the hold.
 //     flush | heat | hold | stamp | run-up | event | launches | event | stamp
-// Launches that are timed each alone have a flush and two events of their own, and stamps are taken
+// Launches that are timed one by one have a flush and two events of their own; stamps are taken
 // around the last of them:
 //     heat | hold | flush | event | launch | event | flush | ...              dirty
 //     rest | flush | touch | event | launch | event | flush | ...             activations
 //     rest | flush | hold | event | launch | event | flush | hold | ...       isolated
 //     heat | hold | launch | fresh contents | event | launch | event | ...    warm
-// The hold gives up after cuda->hold_ns, so that a launch() that waits for the device cannot wedge
-// it; the sample is then refused. Stamps are taken on every SM: an SM's clock64 and the global
-// timer from just before to just after give the mean clock inside, which probes beside a kernel
-// miss (1.93 GHz beside, 1.58 inside a large GEMM on an H200).
+// The hold gives up after cuda->hold_ns, so that a launch() that waits for the device cannot block
+// it for ever; the sample is then refused. Stamps are taken on every SM. An SM's clock64 and the
+// global timer, directly before and after, give the mean clock inside of the kernel. A probe beside
+// the kernel would miss it (1.93 GHz beside a large GEMM on an H200, 1.58 inside).
 #include "kernels/device/device_cuda.h"
 #include "kernels/device/phases.h"
 
@@ -69,8 +69,8 @@ int cuda_failed(struct cuda *cuda, cudaError_t code, const char *what, struct er
 
 enum { FLUSH_THREADS = 512, REST_NS = 100000, QUIET_NS = 15000 };
 
-// Holds the stream until the host has queued everything, and says for how long. A short time means
-// that the host was ready before the flush was over.
+// Holds the stream until the host has queued everything, and reports how long it held. A short time
+// means that the host was ready before the flush was over.
 static __global__ void hold(const volatile uint64_t *go, volatile uint64_t *late, uint64_t sequence,
                             uint64_t limit_ns, uint64_t least_ns, struct stamp *held)
 {
@@ -86,7 +86,7 @@ static __global__ void hold(const volatile uint64_t *go, volatile uint64_t *late
     held->time_ns = held_ns;
 }
 
-// cleared: findings that begin anew, or NULL.
+// cleared: findings that are reset, or NULL.
 static __global__ void take_stamps(struct stamp *stamps, uint64_t sequence,
                                    struct findings *cleared)
 {
@@ -106,7 +106,7 @@ static __global__ void read_all(const uint4 *from, size_t count, unsigned *sink)
         const uint4 x = __ldcg(from + i);
         sum += x.x ^ x.y ^ x.z ^ x.w;
     }
-    if (sum == 0x9e3779b9u) // hardly ever, and it does no harm; keeps the loads
+    if (sum == 0x9e3779b9u) // hardly ever true, and harmless; it makes the compiler keep the loads
         *sink = sum;
 }
 
@@ -132,7 +132,8 @@ static const struct look *look_of(const struct cuda *cuda)
     return cuda->batch ? cuda->batch->look : NULL;
 }
 
-// Whether memory of an SM is shared or cache is chosen by the driver from what its kernels want.
+// Prefers shared memory or cache for the stopwatch's kernels. The driver divides an SM's memory
+// between the two by the wishes of its kernels.
 static int prefer_memory(struct cuda *cuda, struct error *err)
 {
     const int carveout = variant_of(cuda) & VARIANT_SHARED  ? cudaSharedmemCarveoutMaxShared
@@ -146,7 +147,7 @@ static int prefer_memory(struct cuda *cuda, struct error *err)
     return 0;
 }
 
-// Where the stopwatch's own kernels say what nobody reads.
+// The place to which the stopwatch's own kernels write results that nobody reads.
 static unsigned *sink_of(const struct cuda *cuda)
 {
     return (unsigned *)&cuda->stamps[2 * STAMPS_MAX - 1].sequence;
@@ -182,7 +183,7 @@ static int launch_on(struct cuda *cuda, uint32_t number)
     return b->launch(b->self, number % b->sets, cuda->stream);
 }
 
-// *code: of a launch, here and below.
+// *code: the return code of a launch, here and below.
 static int queue_heat(struct cuda *cuda, int *code, struct error *err)
 {
     const struct batch *b = cuda->batch;
@@ -206,7 +207,8 @@ static int queue_some(struct cuda *cuda, uint32_t first, uint32_t count)
     return code;
 }
 
-// Nothing behind the hold runs until the caller releases it. *code: of a launch before the hold.
+// Queues the flush and the hold. Nothing behind the hold runs until the caller releases it. *code:
+// that of a launch before the hold.
 static int begin_held(struct cuda *cuda, enum flush flush, int *code, struct error *err)
 {
     cuda->sequence++;
@@ -240,7 +242,7 @@ int cuda_begin(struct cuda *cuda, enum flush flush, struct error *err)
 
 static int queue_end(struct cuda *cuda, struct error *err)
 {
-    const bool each = cuda->batch && cuda->batch->each; // then the last has its event
+    const bool each = cuda->batch && cuda->batch->each; // if so, the last launch has its event
     if (!each)
         CUDA_TRY(cuda, cudaEventRecord(cuda->stop[0], cuda->stream), err);
     take_stamps<<<(unsigned)cuda->sm_count, 32, 0, cuda->stream>>>(cuda->stamps + STAMPS_MAX,
@@ -249,7 +251,7 @@ static int queue_end(struct cuda *cuda, struct error *err)
     return 0;
 }
 
-// How many kernels of its own the stopwatch launches in a sample: noise, flush, hold, stamps before
+// The number of the stopwatch's own kernels in a sample: noise, flush, hold, stamps before
 // and after, look.
 static uint32_t usual_kernels(const struct batch *batch)
 {
@@ -286,7 +288,7 @@ static int fill_phase(struct cuda *cuda, const struct batch *batch, struct error
     return 0;
 }
 
-// A look brings the stamps along.
+// Queues a copy of the stamps to the host, unless a look copies them.
 static int queue_fetch(struct cuda *cuda, struct error *err)
 {
     const struct batch *batch = cuda->batch;
@@ -303,7 +305,7 @@ static int queue_fetch(struct cuda *cuda, struct error *err)
     return batch && batch->behind ? batch->behind(batch->behind_self, err) : 0;
 }
 
-// Mean over the SMs that were stamped both times; 0 if there are none.
+// The mean clock over the SMs that were stamped both times; 0 if there are none.
 static double mean_clock_hz(const struct cuda *cuda)
 {
     double sum = 0;
@@ -324,7 +326,7 @@ int cuda_end(struct stretch *out, struct cuda *cuda, struct error *err)
     const uint32_t count = cuda->batch && cuda->batch->each ? cuda->batch->launches : 1;
     double seconds = 0;
     const int failed = queue_end(cuda, err);
-    *cuda->go = cuda->sequence; // whatever happened: never leave the device held
+    *cuda->go = cuda->sequence; // whatever happened, the device must not stay held
     if (failed || queue_fetch(cuda, err))
         return -1;
     CUDA_TRY(cuda, cudaEventSynchronize(cuda->told), err);
@@ -338,14 +340,14 @@ int cuda_end(struct stretch *out, struct cuda *cuda, struct error *err)
     return 0;
 }
 
-// Queues what comes before launch `i` alone, up to its event.
+// Queues the work before launch `i` of those timed one by one, up to its event.
 static int approach(struct cuda *cuda, uint32_t i, int *code, struct error *err)
 {
     const struct batch *b = cuda->batch;
     const struct touched *t = b->touched;
     const uint32_t set = i % b->sets;
-    // Between lines that are written and a launch nothing is queued, so that they stay what they
-    // are: there the stamps lie before the flush.
+    // Nothing may be queued between written lines and a launch, because it would change the lines.
+    // So with FLUSH_WRITE the stamps come before the flush.
     const bool last = i + 1 == b->launches, early = b->flush == FLUSH_WRITE;
     if (last && early)
         queue_stamps(cuda);
@@ -353,7 +355,8 @@ static int approach(struct cuda *cuda, uint32_t i, int *code, struct error *err)
         queue_hold(cuda, (uint64_t)b->rest_ns);
     if (queue_flush(cuda, b->flush, cuda->wide_bytes, err))
         return -1;
-    for (int part = 0; t && part < 2; part++) // C last: of what does not fit it is what stays
+    for (int part = 0; t && part < 2; part++) // C comes last, so that it stays if
+                                              // not everything fits
         read_all<<<cuda_at_once(cuda) / 2, FLUSH_THREADS, 0, cuda->stream>>>(
             (const uint4 *)t->places[part][set], t->bytes[part] / sizeof(uint4), sink_of(cuda));
     if (b->between && ((*code = launch_on(cuda, i)) || b->between(b->between_self, set, err)))
@@ -384,9 +387,9 @@ static int take_each(struct cuda *cuda, int *code, struct error *err)
     return 0;
 }
 
-// Some launches of the batch as a graph that can be launched. It is made from nothing each time:
-// changed from another kernel's, by cudaGraphExecUpdate, one wrote a tile of another product
-// (driver 580.159.04), and there is time while the device heats.
+// Makes a graph of some launches of the batch. It is made from nothing each time: a graph changed
+// from another kernel's by cudaGraphExecUpdate wrote a tile of another product (driver 580.159.04),
+// and there is time while the device heats.
 static int make_graph(cudaGraphExec_t *out, struct cuda *cuda, uint32_t first, uint32_t count,
                       int *code, struct error *err)
 {
@@ -413,7 +416,8 @@ static int make_graph(cudaGraphExec_t *out, struct cuda *cuda, uint32_t first, u
     return 0;
 }
 
-// A launch on the legacy default stream breaks the capture of any stream that waits for that.
+// *out: whether launches can be captured. A launch on the legacy default stream breaks the capture
+// of any stream that waits for it.
 int cuda_graphs(bool *out, struct device_base *device,
                 int (*launch)(void *self, uint32_t set, void *stream), void *self,
                 struct error *err)
@@ -426,7 +430,7 @@ int cuda_graphs(bool *out, struct device_base *device,
     *out = !code && ended == cudaSuccess;
     if (graph)
         cudaGraphDestroy(graph);
-    cudaGetLastError(); // what a broken capture leaves behind
+    cudaGetLastError(); // clears the error that a broken capture leaves
     return 0;
 }
 
@@ -484,7 +488,7 @@ int cuda_take(struct stretch *out, struct cuda *cuda, const struct batch *batch,
                        : batch->each                   ? take_each(cuda, code, err)
                        : batch->stream && batch->runup ? take_stream(cuda, code, err)
                                                        : take_together(cuda, code, err);
-    // After a launch that failed not all events are recorded: there is no time to read.
+    // After a failed launch not all events were recorded, so there is no time to read.
     if (failed || *code) {
         *cuda->go = cuda->sequence;
         cudaStreamSynchronize(cuda->stream);
@@ -497,8 +501,8 @@ int cuda_take(struct stretch *out, struct cuda *cuda, const struct batch *batch,
     return ended;
 }
 
-// A library's host code may have asked for lines that outlast reading twice the L2
-// (llm.c #851 saw 3,530 instead of 714 GB/s); the limit is taken away and what is there let go.
+// A library's host code may have asked to keep lines in L2 even while twice the L2 is read (llm.c
+// #851 saw 3,530 instead of 714 GB/s). This removes the limit and releases such lines.
 int cuda_calm(struct device_base *device, struct error *err)
 {
     struct cuda *cuda = (struct cuda *)device;

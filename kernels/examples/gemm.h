@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any GEMM of kernel.h, element by element as the header says that they lie, on the host and on a
-// GPU. Slow, plain, and written without a look at the tool's own reference.
+// Computes any GEMM of kernel.h, element by element, where the header says that elements lie,
+// on the host and on a GPU. It is slow and plain, and was written without a look at the
+// tool's own reference.
 #ifndef EXAMPLE_GEMM_H
 #define EXAMPLE_GEMM_H
 
@@ -83,10 +84,10 @@ GEMM_INLINE int64_t gemm_up(int64_t count, int64_t to)
 struct gemm_operand {
     int32_t type;
     const void *values, *scales;
-    int64_t rows;       // of one matrix
+    int64_t rows;       // number of rows of one matrix
     int64_t pitch;      // elements from one row, or column, to the next
-    int transposed;     // rows are next to each other, not k
-    int32_t scale_rows; // of a block
+    int transposed;     // neighbours in memory belong to different rows, not to different k
+    int32_t scale_rows; // rows of a block of scales
 };
 
 GEMM_INLINE double gemm_scale(const struct plumb_form *f, const struct gemm_operand *o,
@@ -163,7 +164,7 @@ GEMM_INLINE struct gemm_operands gemm_operands(const struct plumb_form_args *arg
     return o;
 }
 
-// Element (row, col) of C, whose rows are multiplied by matrix `of_b` of B.
+// Computes element (row, col) of C, whose rows are multiplied by matrix `of_b` of B.
 GEMM_INLINE void gemm_element(const struct plumb_form_args *args, const struct gemm_operands *o,
                               int64_t row, int64_t col, int64_t of_b)
 {
@@ -183,7 +184,7 @@ GEMM_INLINE void gemm_element(const struct plumb_form_args *args, const struct g
     gemm_store(f->problem.out_type, args->args.c, row * f->ldc + col, value);
 }
 
-// The matrix of B for a row of C, or -1: the row is no group's.
+// The matrix of B for a row of C; -1: the row belongs to no group.
 GEMM_INLINE int64_t gemm_matrix(const struct plumb_form_args *args, int64_t row)
 {
     const struct plumb_form *f = &args->form;

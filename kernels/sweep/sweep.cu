@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sweep: every kernel of the given modules on every given problem, beside cuBLASLt, for people who
-// work on the kernels and for recording whole tables. (`bench` and `plumb` compare two builds of
-// one kernel; this compares many kernels of one build, which needs no statistics beyond medians.)
-// Memory, inputs, references and the stopwatch are those of `bench`.
+// sweep: times every kernel of the given modules on every given problem, beside cuBLASLt. It is for
+// people who work on the kernels, and for recording whole tables. (`bench` and `plumb` compare two
+// builds of one kernel; this compares many kernels of one build, which needs no statistics beyond
+// medians.) It uses the memory, inputs, references and stopwatch of `bench`.
 //
 //   sweep list MODULE...                          their kernels, a line each; needs no device
 //   sweep check MODULE...                         correctness on awkward sizes
@@ -17,14 +17,15 @@
 //   sweep run M N K MODULE KERNEL                 one launch, for the profiler and the sanitizer
 //   sweep blas TYPE M N K INDEX                   one launch of cuBLASLt's algorithm, likewise
 //
-// soak and run take a problem with groups in full in place of M N K, and so do the lines of
-// PROBLEMS for `record` (rows of `time` have no place for groups).
+// soak and run also take a problem with groups, written in full, in place of M N K, and so do the
+// lines of PROBLEMS for `record` (rows of `time` have no place for groups).
 //
-// Timing: every arm three times, in random order, then as many rounds as asked, also in random
-// order, of cuBLASLt's three best and the fastest kernels alone, whose first samples are forgotten.
-// A sample is one launch, cold or isolated, and never a batch; or as many launches of a stream as
-// bench times together, behind some that heat. All outputs are checked first. A kernel that hangs
-// ends the process with code 9 after 8 s; SWEEP_SKIP names a file of kernels to leave out.
+// Timing: first every arm is sampled three times, in random order. Then cuBLASLt's three best and
+// the fastest kernels are sampled in as many rounds as asked, also in random order, and their first
+// samples are forgotten. A sample is one launch, cold or isolated, and never a batch; in a stream
+// it is as many launches as bench times together, after some that heat. All outputs are checked
+// first. A kernel that hangs ends the process with code 9 after 8 s; SWEEP_SKIP names a file of
+// kernels to leave out.
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -51,27 +52,28 @@ extern "C" {
 
 // ---- the field ----
 //
-// Where kernels are tried: a device of bench's (kernels/device), its memory for the largest
-// problem, one problem at a time in it with its inputs and its reference, and one checked launch.
+// The place where kernels are tried: one of bench's devices (kernels/device), its memory for the
+// largest problem, one problem at a time in that memory with its inputs and its reference, and
+// one checked launch.
 
-constexpr size_t behind_bytes = 4096; // of each matrix
-constexpr uint64_t seed = 1;          // of the inputs
-constexpr size_t sets_most = 32;      // of a stream
+constexpr size_t behind_bytes = 4096; // guard bytes behind each matrix
+constexpr uint64_t seed = 1;          // seed of the inputs
+constexpr size_t sets_most = 32;      // most sets of operands for a stream
 
 struct field {
     const device_ops *ops;
     device_base *device;
     void *a, *b, *c, *workspace;
-    float *scale;    // of FP8, of both tensors
+    float *scale;    // FP8: scales of both tensors
     void *scales[2]; // block scales of A and B
-    int32_t *groups; // where each begins, then how many rows it has
+    int32_t *groups; // first row of each group, then their numbers of rows
     size_t workspace_bytes;
-    problem at;                     // the problem whose inputs are in place
-    reference *reference;           // its result, of a plain problem,
-    form_reference *form_reference; // or of another form
-    std::vector<plumb_args> sets;   // of a stream: operands in turn; the first are a, b and c
-    uint32_t launches;              // of a stream, that are timed together; 0: not known yet
-    double launch_ns;               // that they are so many for
+    problem at;                     // the problem whose inputs are in memory
+    reference *reference;           // its reference, if it is a plain problem,
+    form_reference *form_reference; // or if it is another form
+    std::vector<plumb_args> sets;   // sets of operands for a stream; the first set is a, b and c
+    uint32_t launches; // launches of a stream that are timed together; 0: not known yet
+    double launch_ns;  // the time of a launch for which they are so many
 };
 
 [[noreturn]] static void give_up(const error &err)
@@ -83,7 +85,7 @@ struct field {
 // ---- kernels that hang or fail ----
 
 constexpr unsigned patience_s = 8;
-static char running[512]; // for the signal's handler
+static char running[512]; // read by the signal's handler
 
 static void hung(int)
 {
@@ -102,9 +104,9 @@ static std::string name_of(const problem &p)
                : std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k);
 }
 
-// From here until it is done the process waits for this kernel at most 8 s. One that hangs or fails
-// ends it with code 9 after a line "HANG|FAIL NAME PROBLEM", so that whoever runs it can leave the
-// kernel out (SWEEP_SKIP) and begin again.
+// Begins a wait of at most 8 s for this kernel. If it hangs or fails, the process ends with code 9
+// after a line "HANG|FAIL NAME PROBLEM", so that the user can leave the kernel out (SWEEP_SKIP)
+// and begin again.
 static void wait_for(const field &f, const char *name)
 {
     snprintf(running, sizeof running, "%s %s\n", name, name_of(f.at).c_str());
@@ -124,7 +126,7 @@ static void is_done(int failed, const error &err)
 
 // ---- memory ----
 
-// The input of the problem that is used in this way: as A, B, or scales.
+// The problem's input that is used as A, as B, or as scales.
 static part input_of(const problem &p, part_use use)
 {
     parts all;
@@ -140,7 +142,7 @@ static part output_of(const problem &p)
     return all.output;
 }
 
-// The block scales of A (which 0) and B (1).
+// The block scales of A (which: 0) or of B (1).
 static part scales_of(const problem &p, int which)
 {
     return input_of(p, which ? PART_SCALES_B : PART_SCALES_A);
@@ -193,7 +195,8 @@ static field open_device()
     return f;
 }
 
-// Memory for each of the problems with any of the kernels, and workspace for at least `least`.
+// Allocates memory for each of the problems with any of the kernels, with at least `least`
+// bytes of workspace.
 static field open_field(const std::vector<problem> &problems,
                         const std::vector<plumb_form_kernel> &kernels, size_t least)
 {
@@ -244,7 +247,7 @@ static plumb_form_args args_of(const field &f)
     return args;
 }
 
-// Fills the block scales of the problem in place; NaN behind them.
+// Fills in the block scales of the present problem, with NaN behind them.
 static void place_scales(const field &f)
 {
     error err;
@@ -262,7 +265,7 @@ static void place_scales(const field &f)
     }
 }
 
-// Tells the device where the groups of the problem in place lie, and clears A's other rows.
+// Tells the device where the groups of the present problem lie, and clears A's other rows.
 static void place_groups(const field &f)
 {
     group_places places;
@@ -276,7 +279,7 @@ static void place_groups(const field &f)
         give_up(err);
 }
 
-// Computes the reference of the problem in place.
+// Computes the reference of the present problem, whose inputs are in memory.
 static int refer(field &f, error *err)
 {
     const plumb_form_args args = args_of(f);
@@ -285,8 +288,8 @@ static int refer(field &f, error *err)
     return f.ops->form_reference(&f.form_reference, f.device, &f.at, &args, nullptr, err);
 }
 
-// Copies of the operands in place, of a stream, so many that twice the cache lies between two
-// launches on one. They are the arguments' a, b and c; the others are shared.
+// Makes copies of the operands for a stream, so many that twice the cache's size lies between two
+// launches on one copy. Only a, b and c of the arguments differ.
 static void copy_operands(field &f)
 {
     const size_t bytes[] = {input_of(f.at, PART_A).bytes, input_of(f.at, PART_B).bytes,
@@ -316,7 +319,7 @@ static void copy_operands(field &f)
     }
 }
 
-// Holds the outputs against it.
+// Compares the outputs with the reference.
 static int compare(comparison *out, const field &f, error *err)
 {
     const inputs_signs none = {0, 0, (uint64_t)f.at.m, (uint64_t)f.at.n};
@@ -326,8 +329,8 @@ static int compare(comparison *out, const field &f, error *err)
     return f.ops->compare(out, f.device, f.reference, f.c, &none, tolerance, err);
 }
 
-// Puts a problem's inputs in place and computes its reference. What lies behind them is NaN in
-// every type.
+// Puts a problem's inputs into memory and computes its reference. The memory behind the inputs is
+// NaN in every type.
 static void place(field &f, const problem &p)
 {
     error err;
@@ -364,8 +367,9 @@ static bool is_wrong(const field &f, const char *name, const char *why)
     return false;
 }
 
-// Launches into poisoned memory (zeros in rows that are no group's); all outputs are held against
-// the reference, and nothing behind them may change. loud: says so when they are right, too.
+// Launches into poisoned memory (zeros in rows that belong to no group), compares all
+// outputs with the reference, and checks that nothing behind them has changed. loud: also
+// reports correct results.
 static bool launch_checked(const field &f, const plumb_form_kernel &kernel, bool loud)
 {
     const plumb_form_args args = args_of(f);
@@ -421,7 +425,7 @@ struct sweep_arm {
     library_call matmul;             // its problem and algorithm
     bool exact;                      // FP8 without fast accumulation
     std::vector<double> us, ghz;
-    double guess; // us
+    double guess; // expected time in us
 };
 
 static cublaslt_state library;
@@ -445,8 +449,8 @@ static int launch_arm(void *self, uint32_t set, void *stream)
     return run(&library, &l->of->matmul, &l->args.args, static_cast<cudaStream_t>(stream));
 }
 
-// A first launch, untimed: it loads the code, which a sample's must not (it is queued while the
-// stream is held).
+// Launches once, untimed, to load the code. A sample must not load code, because it is queued while
+// the stream is held.
 static void settle(const field &f, const sweep_arm &of)
 {
     launching self = {&of, args_of(f), &f.sets};
@@ -457,8 +461,8 @@ static void settle(const field &f, const sweep_arm &of)
     is_done(code || f.ops->sync(f.device, &err), err);
 }
 
-// cuBLASLt's algorithms for the problem in place, as its heuristics order them; none where it does
-// not do the problem.
+// Lists cuBLASLt's algorithms for the present problem in the order of its heuristics; there are
+// none if it does not support the problem.
 static std::vector<sweep_arm> blas_arms(const field &f, bool fast, const char *name)
 {
     library_call matmul = {};
@@ -492,7 +496,8 @@ static void free_arms(std::vector<sweep_arm> &arms)
         free_choice(&arms.front().matmul);
 }
 
-// Launches of a stream, and what comes before them, as bench has them (kernels/bench/series.c).
+// Fills in a stream's launches and everything that comes before them, as
+// bench does (kernels/bench/series.c).
 static void make_stream(batch *out, const field &f, launching *self)
 {
     const uint32_t half = f.launches / 2, least = f.ops->runup_least;
@@ -508,7 +513,7 @@ static void make_stream(batch *out, const field &f, launching *self)
     out->heat.count = (uint32_t)fmin(fmax(heats, 3), 96);
 }
 
-// One launch on the stopwatch, or some of a stream.
+// Takes a sample: one launch on the stopwatch, or some launches of a stream.
 static void take(const field &f, sweep_arm &of, bool keep)
 {
     launching self = {&of, args_of(f), &f.sets};
@@ -537,7 +542,7 @@ static void take(const field &f, sweep_arm &of, bool keep)
         of.ghz.push_back(s.clock_hz / 1e9);
 }
 
-// How many launches of a stream are timed together: by one of these, alone.
+// Chooses how many launches of a stream are timed together, from the time of one launch alone.
 static void choose_launches(field &f, std::vector<sweep_arm> &arms)
 {
     if (f.at.regime != REGIME_STREAM || f.launches || arms.empty())
@@ -576,8 +581,8 @@ static void rounds(const field &f, std::vector<sweep_arm> &arms, int count, int 
     }
 }
 
-// The fastest of cuBLASLt's algorithms in the problem's regime; the first heuristic ("default")
-// always.
+// Finds the fastest of cuBLASLt's algorithms in the problem's regime. The first heuristic
+// ("default") is always kept.
 static std::vector<sweep_arm> best_blas(field &f, bool fast, const char *name)
 {
     std::vector<sweep_arm> all = blas_arms(f, fast, name);
@@ -603,7 +608,8 @@ static bool prepares(const plumb_form_kernel &kernel)
     return kernel.prepare || kernel.kernel.prepare;
 }
 
-// The library's kernels have no type of their own and say by themselves what they support.
+// Whether the kernel has a type of its own. The library's kernels have none, and say themselves
+// what they support.
 static bool is_typed(const plumb_form_kernel &kernel)
 {
     return !prepares(kernel) || kernel.kernel.traits.in_type != PLUMB_FP32;
@@ -616,13 +622,14 @@ static bool takes(const plumb_form_kernel &kernel, const problem &p)
            supports(kernel, p);
 }
 
-// Whether a kernel stands for the library: it is one of its kernels of a dual GEMM.
+// Whether a kernel counts as the library's, because it is one of the library's kernels of
+// a dual GEMM.
 static bool is_control(const plumb_form_kernel &kernel)
 {
     return prepares(kernel) && !strncmp(kernel.kernel.name, "cublaslt", 8);
 }
 
-// commit: NULL, or the rows are those that `plumb import` reads.
+// commit: if it is not NULL, rows are written in the form that `plumb import` reads.
 struct sweep_output {
     const char *commit;
     device_info device;
@@ -657,10 +664,10 @@ static void print_arm(const sweep_arm &a, const problem &p, double best, const s
                p.regime == REGIME_COLD ? "" : regime_name(p.regime));
 }
 
-// Leaves those of the arms that are worth more samples: all of cuBLASLt's, whatever prepares itself
+// Keeps the arms that deserve more samples: all of cuBLASLt's, all kernels that prepare themselves
 // (selectors and searches, whose choice may not be among the fastest), and the fastest eight of the
-// other kernels; FP8's with promoted sums, the fastest four, for themselves. The others are printed
-// as they stand.
+// other kernels. For FP8's kernels with promoted sums the fastest four are chosen among themselves.
+// The other arms are printed with the samples that they have.
 static std::vector<sweep_arm> finalists(std::vector<sweep_arm> &arms, const problem &p, double best,
                                         const sweep_output &out)
 {
@@ -684,7 +691,7 @@ static std::vector<sweep_arm> finalists(std::vector<sweep_arm> &arms, const prob
     return kept;
 }
 
-// The library's best: of its algorithms, or of the kernels that are made of them.
+// The library's best time: of its algorithms, or of the kernels that are made of them.
 static double best_of(const std::vector<sweep_arm> &arms)
 {
     double best = INFINITY;
@@ -694,10 +701,10 @@ static double best_of(const std::vector<sweep_arm> &arms)
     return best;
 }
 
-// Every arm is sampled in random order among all the others, in two stages: three samples of each,
-// which choose the finalists and are then forgotten, and `count` rounds of those. (Several samples
-// of one arm after the other, cuBLASLt's first, are not comparable: the clock that the power limit
-// leaves is 5 to 20 % higher after the pause of the checks than a second later.)
+// Samples every arm in random order among all the others, in two stages: three samples of each,
+// which choose the finalists and are then forgotten, and `count` rounds of these. (Several samples
+// of one arm directly after each other, cuBLASLt's first, could not be compared: after the pause of
+// the checks, the clock that the power limit allows is 5 to 20 % higher than a second later.)
 static void time_problem(field &f, const std::vector<plumb_form_kernel> &kernels, const problem &p,
                          int count, const sweep_output &out)
 {
@@ -726,7 +733,7 @@ static void time_problem(field &f, const std::vector<plumb_form_kernel> &kernels
     free_arms(exact);
 }
 
-// The product with block scales, as cuBLASLt has them.
+// The product with block scales in the form that cuBLASLt supports.
 static problem scaled(problem p)
 {
     p.epilogue = EPILOGUE_NONE;
@@ -737,8 +744,8 @@ static problem scaled(problem p)
     return p;
 }
 
-// The problems of size m x n x k that these kernels do: every type, once each. A kernel is asked
-// for a plain product, or for a dual GEMM or block scales when it does that alone.
+// Lists the problems of size m x n x k that these kernels support: every type, once each. A kernel
+// is asked for a plain product, or for a dual GEMM or block scales if it supports only these.
 static std::vector<problem> problems_of(const std::vector<plumb_form_kernel> &kernels, long m,
                                         long n, long k, bool typed)
 {
@@ -760,14 +767,14 @@ static std::vector<problem> problems_of(const std::vector<plumb_form_kernel> &ke
     return problems;
 }
 
-// The problem with groups that a text is, if it is one.
+// Reads a text as a problem with groups. False: it is none.
 static bool read_groups(problem *out, const char *text)
 {
     error err;
     return !problem_parse(out, text, &err) && out->groups.kind;
 }
 
-// Those of a file: lines "m n k", and for the store problems with groups in full.
+// Reads the problems of a file: lines "m n k", and for the store problems with groups in full.
 static std::vector<problem>
 read_problems(const char *path, const std::vector<plumb_form_kernel> &kernels, bool groups)
 {
@@ -806,7 +813,7 @@ static int time_all(regime in, int count, const char *path,
 
 // ---- the commands ----
 
-// SWEEP_SKIP: a file of kernels' names, one a line, that are left out.
+// SWEEP_SKIP names a file with one kernel's name a line; these kernels are left out.
 static bool is_skipped(const char *name)
 {
     static const std::vector<std::string> names = [] {
@@ -899,8 +906,8 @@ static int check(const std::vector<plumb_form_kernel> &kernels)
     return wrong ? 3 : 0;
 }
 
-// The problems of a size that these kernels do. The size is three words M N K, or one that is a
-// problem with groups.
+// Lists the problems of a size that these kernels support. The size is three words M N K, or one
+// word that is a problem with groups.
 static std::vector<problem> asked(const std::vector<plumb_form_kernel> &kernels, char **size,
                                   int words)
 {
@@ -913,7 +920,7 @@ static std::vector<problem> asked(const std::vector<plumb_form_kernel> &kernels,
     exit(4);
 }
 
-// How many words of two outputs differ.
+// Counts the words in which two outputs differ.
 __global__ void differ(const uint32_t *x, const uint32_t *y, size_t words, unsigned long long *bad)
 {
     for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < words;
@@ -922,8 +929,8 @@ __global__ void differ(const uint32_t *x, const uint32_t *y, size_t words, unsig
             atomicAdd(bad, 1ull);
 }
 
-// Launches `count` times more; how many words of all these outputs are not those of the launch
-// before.
+// Launches `count` more times, and counts the words of all these outputs that differ from the
+// output of the launch before.
 static unsigned long long count_differences(const field &f, const plumb_form_kernel &kernel,
                                             long count)
 {

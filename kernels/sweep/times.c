@@ -11,7 +11,8 @@
 
 enum { finalist_rounds = 5 }; // at least (sweep's time_problem)
 
-// Dual GEMMs are of BF16 and FP8, promoted sums and block scales of FP8.
+// The ending of a row's kind: dual GEMMs exist in BF16 and FP8, promoted sums and block scales
+// only in FP8.
 static const char *suffix_of(const struct sweep_row *row)
 {
     const int fp8 = row->traits.in_type == PLUMB_E4M3;
@@ -31,7 +32,7 @@ int sweep_row_parse(struct sweep_row *row, const char *name)
     if (snprintf(row->name, sizeof row->name, "%s", name) >= (int)sizeof row->name ||
         !space_traits(&t, name))
         return 0;
-    row->traits = (struct plumb_traits){.in_type = (int32_t)t.in, // the numbers of the ABI
+    row->traits = (struct plumb_traits){.in_type = (int32_t)t.in, // with the numbers of the ABI
                                         .out_type = (int32_t)t.out,
                                         .tile_m = t.tile_m,
                                         .tile_n = t.tile_n,
@@ -61,7 +62,8 @@ static int find_config(struct data *d, const struct sweep_row *row)
     return d->config_count++;
 }
 
-// Columns that are read of a list, found by its first line. A list may have other columns, too.
+// The columns that are read from a list. They are found by its first line; a list may have
+// other columns, too.
 enum times_column { IN_TYPE, M, N, K, KERNEL, US, GHZ, SAMPLES, COLUMNS };
 static const char *const columns[] = {"in_type", "m", "n", "k", "kernel", "us", "ghz", "samples"};
 enum { fields_max = 16 };
@@ -75,7 +77,7 @@ static int split(char *fields[static fields_max], char *line)
     return count;
 }
 
-// Returns 0, or -1 where a column is missing.
+// Finds the columns in the first line. Returns 0, or -1 if one is missing.
 static int find_columns(int at[static COLUMNS], char *header)
 {
     char *fields[fields_max];

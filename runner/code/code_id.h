@@ -15,9 +15,8 @@
 // length counts, and where a linker puts the text behind the device code (mold does), it moves the
 // text. So with mold and -lineinfo a comment can change the id. Where records are timed, that costs
 // a build and no measurement: records hold device code only, and their ids are those of kernels.
-// For a
-// cubin that is a file, and for a kernel in one, these count: the code, constants, initialised data
-// and launch attributes, and the names of functions and variables.
+// For a cubin that is a file, and for a kernel in one, these count: the code, constants,
+// initialised data and launch attributes, and the names of functions and variables.
 //
 // Files come from untrusted builds, so every offset and size is checked. A file that is no ELF
 // library, or is malformed, is hashed whole.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// No GEMM: softmax over rows of H numbers, of which there are S, one block a row. Problems:
-// S=4096,H=128:bf16-fp32.
+// A kernel that is no GEMM: softmax over S rows of H numbers, one block per
+// row. Problems: S=4096,H=128:bf16-fp32.
 #include "kernel.h"
 
 #include <cuda_bf16.h>
@@ -17,7 +17,7 @@ template <class operation> static __device__ float over_block(float value, opera
     __shared__ float shared[threads / warp];
     for (int step = warp / 2; step > 0; step /= 2)
         value = op(value, __shfl_xor_sync(~0u, value, step));
-    __syncthreads(); // the last reduction's numbers are read
+    __syncthreads(); // waits until the last reduction's numbers have been read
     if (threadIdx.x % warp == 0)
         shared[threadIdx.x / warp] = value;
     __syncthreads();
@@ -61,7 +61,7 @@ static int buffers(struct plumb_buffers *out, const struct plumb_form *f)
     return 0;
 }
 
-// In double precision, from copies of the inputs on the host.
+// Computes in double precision, from copies of the inputs on the host.
 static int reference(const struct plumb_form *f, const void *const *inputs, double *output)
 {
     const int64_t s = plumb_number(f, "S"), h = plumb_number(f, "H");

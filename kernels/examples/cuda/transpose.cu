@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// No GEMM: M rows of N numbers become N rows of M, exactly, by squares in shared memory. Problems:
-// M=4096,N=4095:fp32.
+// A kernel that is no GEMM: M rows of N numbers become N rows of M, exactly, by squares in shared
+// memory. Problems: M=4096,N=4095:fp32.
 #include "kernel.h"
 
 #include <cuda_runtime.h>
@@ -36,7 +36,7 @@ static int supports(const struct plumb_form *f)
 
 static int buffers(struct plumb_buffers *out, const struct plumb_form *f)
 {
-    memset(out, 0, sizeof(*out)); // no tolerance: what is moved stays what it is
+    memset(out, 0, sizeof(*out)); // no tolerance, because numbers are moved and not computed
     out->input_count = 1;
     out->inputs[0] = {plumb_number(f, "M") * plumb_number(f, "N"), PLUMB_FP32, PLUMB_NORMAL, 1};
     out->output = out->inputs[0];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// No GEMM: softmax over rows of H numbers, of which there are S. Problems: S=4096,H=128:fp32.
+// A kernel that is no GEMM: softmax over S rows of H numbers. Problems: S=4096,H=128:fp32.
 #include "kernel.h"
 
 #include <math.h>

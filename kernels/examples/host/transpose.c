@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// No GEMM: M rows of N numbers become N rows of M, exactly. Problems: M=1000,N=999:fp32.
+// A kernel that is no GEMM: M rows of N numbers become N rows of M,
+// exactly. Problems: M=1000,N=999:fp32.
 #include "kernel.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@ static int supports(const struct plumb_form *f)
 static int buffers(struct plumb_buffers *out, const struct plumb_form *f)
 {
     const int64_t count = plumb_number(f, "M") * plumb_number(f, "N");
-    memset(out, 0, sizeof(*out)); // no tolerance: what is moved stays what it is
+    memset(out, 0, sizeof(*out)); // no tolerance, because numbers are moved and not computed
     out->input_count = 1;
     out->inputs[0] = (struct plumb_buffer){.count = count, .type = PLUMB_FP32, .scale = 1};
     out->output = out->inputs[0];
@@ -29,7 +30,7 @@ static int reference(const struct plumb_form *f, const void *const *inputs, doub
     return 0;
 }
 
-// In squares of SIDE, so that neither side walks over the whole memory for each line.
+// Works in squares of SIDE, so that neither matrix is walked through as a whole for each line.
 static int launch(const struct plumb_form_args *args, void *stream)
 {
     enum { SIDE = 32 };
