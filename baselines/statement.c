@@ -124,26 +124,22 @@ void statement_finalize_all(struct store *store)
 
 // Binds a cell. This can only fail by misuse or for lack of memory; limits on lengths take effect
 // in the step.
-static void bind_cell(sqlite3_stmt *statement, int at, const struct cell *cell)
+static int bind_cell(sqlite3_stmt *statement, int at, const struct cell *cell)
 {
     switch (cell->type) {
     case CELL_NULL:
-        sqlite3_bind_null(statement, at);
-        break;
+        return sqlite3_bind_null(statement, at);
     case CELL_INT:
-        sqlite3_bind_int64(statement, at, cell->integer);
-        break;
+        return sqlite3_bind_int64(statement, at, cell->integer);
     case CELL_REAL:
-        sqlite3_bind_double(statement, at, cell->real);
-        break;
+        return sqlite3_bind_double(statement, at, cell->real);
     case CELL_TEXT:
-        sqlite3_bind_text(statement, at, cell->data, -1, SQLITE_STATIC);
-        break;
+        return sqlite3_bind_text(statement, at, cell->data, -1, SQLITE_STATIC);
     case CELL_BLOB:
-        sqlite3_bind_blob64(statement, at, cell->data, (sqlite3_uint64)cell->integer,
-                            SQLITE_STATIC);
-        break;
+        return sqlite3_bind_blob64(statement, at, cell->data, (sqlite3_uint64)cell->integer,
+                                   SQLITE_STATIC);
     }
+    return SQLITE_MISUSE;
 }
 
 sqlite3_stmt *statement_bind(struct store *store, enum statement which, const struct cell *cells,
@@ -155,8 +151,10 @@ sqlite3_stmt *statement_bind(struct store *store, enum statement which, const st
     sqlite3_stmt *statement = store->statements[which];
     assert(!statement || sqlite3_bind_parameter_count(statement) == (int)count);
     sqlite3_reset(statement);
-    for (size_t i = 0; i < count; i++)
-        bind_cell(statement, (int)i + 1, &cells[i]);
+    for (size_t i = 0; i < count; i++) {
+        if (bind_cell(statement, (int)i + 1, &cells[i]))
+            return NULL;
+    }
     return statement;
 }
 

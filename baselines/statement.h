@@ -56,8 +56,8 @@ struct cell statement_key(int64_t key);       // 0 becomes NULL
 void statement_finalize_all(struct store *store);
 
 // Prepares the statement if needed and binds its cells, so that statement_step() can run it. Texts
-// and blobs are borrowed until it is reset. NULL: it could not be prepared; statement_step() then
-// reports why.
+// and blobs are borrowed until it is reset. NULL: it could not be prepared, or a cell not be bound;
+// statement_step() then reports why.
 sqlite3_stmt *statement_bind(struct store *store, enum statement which, const struct cell *cells,
                              size_t count);
 // Runs the statement to its next row. 1: there is a row; 0: there are no more; -1: it failed. At

@@ -245,10 +245,10 @@ static int attach(struct store *store, const char *path, struct error *err)
     char *uri = store_uri(path, "?mode=ro");
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(store->db, "ATTACH ? AS shard", -1, &statement, NULL);
-    if (code == SQLITE_OK) {
-        sqlite3_bind_text(statement, 1, uri, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(statement, 1, uri, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
         code = sqlite3_step(statement);
-    }
     sqlite3_finalize(statement);
     free(uri);
     if (code == SQLITE_DONE)

@@ -915,10 +915,10 @@ static int choose(struct store *store, const struct prune_rule *rule, struct err
                                   "INSERT INTO doomed SELECT run_key FROM runs "
                                   "WHERE started_s < ? AND finished_s > 0",
                                   -1, &statement, NULL);
-    if (code == SQLITE_OK) {
-        sqlite3_bind_int64(statement, 1, rule->before_s);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(statement, 1, rule->before_s);
+    if (code == SQLITE_OK)
         code = sqlite3_step(statement);
-    }
     int status = code == SQLITE_DONE ? 0 : store_fail(store, err);
     sqlite3_finalize(statement);
     return status;
