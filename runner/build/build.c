@@ -616,15 +616,16 @@ static char *escape_pattern(const char *path)
     return escaped;
 }
 
-// Whether a file lies inside the folder. A library's name and kind may be hostile: links and files
-// outside do not count.
-static bool is_inside(const char *file, const char *root)
+// 1: the file lies inside the folder; 0: it does not; -1: that cannot be known (errno). A library's
+// name and kind may be hostile: links and files outside do not count.
+static int is_inside(const char *file, const char *root)
 {
     struct stat status;
     char real[PATH_MAX];
     size_t length = strlen(root);
-    return lstat(file, &status) == 0 && S_ISREG(status.st_mode) && realpath(file, real) &&
-           strncmp(real, root, length) == 0 && real[length] == '/';
+    if (lstat(file, &status) || (S_ISREG(status.st_mode) && !realpath(file, real)))
+        return errno == ENOENT ? 0 : -1;
+    return S_ISREG(status.st_mode) && strncmp(real, root, length) == 0 && real[length] == '/';
 }
 
 // Finds the files that match any pattern of the list, whose patterns are separated by blanks.
@@ -647,28 +648,39 @@ static int by_path(const void *left, const void *right)
 }
 
 // Finds the libraries below `directory` that match the patterns: regular files that really lie
-// there, each once even if two patterns match. A build may leave any number.
-static size_t build_cache_find(const char *const **out, const char *directory, const char *outputs,
-                               struct arena *arena)
+// there, each once even if two patterns match. A build may leave any number. -1: one cannot be
+// looked at (errno), so none counts: a list without it would say that it was not built.
+static int build_cache_find(struct build *build, const char *directory, const char *outputs,
+                            struct arena *arena)
 {
     char root[PATH_MAX];
     glob_t found = {0};
     size_t count = 0;
+    int status = 0;
+    build->library_count = 0;
     if (!realpath(directory, root))
-        return 0;
+        return errno == ENOENT ? 0 : -1;
     find_matches(&found, root, outputs);
     const char **libraries = arena_alloc(arena, (found.gl_pathc + 1) * sizeof(*libraries));
     if (found.gl_pathc)
         qsort(found.gl_pathv, found.gl_pathc, sizeof(*found.gl_pathv), by_path);
-    for (size_t i = 0; i < found.gl_pathc; i++) {
+    for (size_t i = 0; i < found.gl_pathc && status >= 0; i++) {
         const char *path = found.gl_pathv[i];
-        if ((!count || strcmp(libraries[count - 1], path) != 0) && is_inside(path, root))
+        if (count && strcmp(libraries[count - 1], path) == 0)
+            continue;
+        status = is_inside(path, root);
+        if (status > 0)
             libraries[count++] = arena_strdup(arena, path);
     }
+    const int failure = errno;
     if (found.gl_pathc)
         globfree(&found);
-    *out = libraries;
-    return count;
+    errno = failure;
+    if (status < 0)
+        return -1;
+    build->libraries = libraries;
+    build->library_count = count;
+    return 0;
 }
 
 static bool read_state(struct build *build, const char *directory, struct arena *arena)
@@ -701,14 +713,14 @@ static bool build_cache_load(struct build *out, const char *cache, const char *k
     char *where = xprintf("%s/out", build.directory), *log = xprintf("%s/log", build.directory);
     char real[PATH_MAX];
     build.out = arena_strdup(arena, realpath(where, real) ? real : "");
-    build.library_count = build_cache_find(&build.libraries, where, outputs, arena);
+    const int found = build_cache_find(&build, where, outputs, arena);
     char *tail = log_tail(log, LOG_TAIL);
     build.log = arena_strdup(arena, tail);
     free(tail);
     free(log);
     free(where);
-    // Somebody emptied it, so it counts as missing.
-    if (build.state == BUILD_OK && build.library_count == 0)
+    // Somebody emptied it, or it cannot be looked at, so it counts as missing.
+    if (found || (build.state == BUILD_OK && build.library_count == 0))
         return false;
     *out = build;
     return true;
@@ -1051,9 +1063,11 @@ static void judge(struct build *build, const struct work *work, const struct pro
     } else {
         build->state = BUILD_OK;
     }
-    if (build->state == BUILD_OK || build->state == BUILD_FAILED)
-        build->library_count =
-            build_cache_find(&build->libraries, work->out, work->recipe->outputs, arena);
+    if ((build->state == BUILD_OK || build->state == BUILD_FAILED) &&
+        build_cache_find(build, work->out, work->recipe->outputs, arena)) {
+        build->state = BUILD_STARVED;
+        build->reason = arena_printf(arena, "what it made cannot be read: %s", strerror(errno));
+    }
     if (build->state == BUILD_OK && build->library_count == 0) {
         build->state = BUILD_FAILED;
         build->reason = arena_printf(arena, "no file matches %s", work->recipe->outputs);
