@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loaded before plumb's libraries (LD_PRELOAD), makes one told step of it fail: a call of SQLite,
+// of libgit2, of libxml2's writer or of the system that its own code makes. A step is the function
+// called and the STEPS_DEPTH return addresses in plumb above it, so the same call on behalf of two
+// callers is two steps. STEPS_LOG names a file that gets a line for each step when it is first
+// made: its key, the function, the addresses. STEPS_FAIL is the key of the step that fails, the
+// first time alone.
+#include <dlfcn.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SEEN_MAX = 1 << 16, FRAMES = 32 };
+
+static struct {
+    bool begun, busy;
+    uintptr_t loaded, from, to; // plumb's code
+    int log, depth;             // log < 0: none
+    pid_t process;              // what it forks makes no steps
+    uint64_t failing;           // 0: none
+    uint64_t seen[SEEN_MAX];    // by the key's lowest bits
+} steps;
+
+static int look(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size;
+    (void)unused;
+    steps.loaded = info->dlpi_addr;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type != PT_LOAD || !(part->p_flags & PF_X))
+            continue;
+        steps.from = steps.loaded + part->p_vaddr;
+        steps.to = steps.from + part->p_memsz;
+    }
+    return 1; // the program itself is the first
+}
+
+// What a program does when it ends is no step.
+static void end(void)
+{
+    steps.busy = true;
+}
+
+static void begin(void)
+{
+    char program[4096];
+    const ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    program[size > 0 ? size : 0] = '\0';
+    const char *name = strrchr(program, '/');
+    const char *log = getenv("STEPS_LOG"), *failing = getenv("STEPS_FAIL");
+    const char *depth = getenv("STEPS_DEPTH");
+    void *frame;
+    steps.begun = true;
+    steps.log = -1;
+    steps.process = getpid();
+    if (!name || strcmp(name, "/plumb") != 0)
+        return;
+    dl_iterate_phdr(look, NULL);
+    backtrace(&frame, 1); // loads what it needs
+    atexit(end);
+    steps.depth = depth ? atoi(depth) : 1;
+    steps.failing = failing ? strtoull(failing, NULL, 16) : 0;
+    if (log)
+        steps.log = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+}
+
+// The step's key; its addresses go to `text`.
+static uint64_t key_of(const char *name, char *text, size_t size)
+{
+    void *frames[FRAMES];
+    const int count = backtrace(frames, FRAMES);
+    uint64_t key = 0xcbf29ce484222325;
+    for (const char *c = name; *c; c++)
+        key = (key ^ (unsigned char)*c) * 0x100000001b3;
+    int used = snprintf(text, size, "%s", name);
+    for (int i = 0, kept = 0; i < count && kept < steps.depth; i++) {
+        const uintptr_t at = (uintptr_t)frames[i];
+        if (at < steps.from || at >= steps.to)
+            continue;
+        kept++;
+        key = (key ^ (at - steps.loaded)) * 0x100000001b3;
+        key ^= key >> 29;
+        used += snprintf(text + used, size - (size_t)used, " %zx", (size_t)(at - steps.loaded));
+    }
+    return key | 1;
+}
+
+static bool fails(const char *name, const void *caller)
+{
+    if (!steps.begun)
+        begin();
+    const uintptr_t from = (uintptr_t)caller;
+    if (steps.busy || from < steps.from || from >= steps.to || getpid() != steps.process)
+        return false;
+    steps.busy = true;
+    char text[32 + 20 * FRAMES];
+    const uint64_t key = key_of(name, text, sizeof(text));
+    size_t at = key % SEEN_MAX;
+    while (steps.seen[at] && steps.seen[at] != key)
+        at = (at + 1) % SEEN_MAX;
+    const bool first = !steps.seen[at];
+    steps.seen[at] = key;
+    if (first && steps.log >= 0)
+        dprintf(steps.log, "%016llx %s\n", (unsigned long long)key, text);
+    steps.busy = false;
+    return first && key == steps.failing;
+}
+
+// All arguments of these are integers or pointers, at most six.
+#define STEP(name, value, then)                                                                    \
+    long step_##name(long a, long b, long c, long d, long e, long f) __asm__(#name);               \
+    long step_##name(long a, long b, long c, long d, long e, long f)                               \
+    {                                                                                              \
+        static long (*real)(long, long, long, long, long, long);                                   \
+        if (!real)                                                                                 \
+            *(void **)&real = dlsym(RTLD_NEXT, #name);                                             \
+        if (fails(#name, __builtin_return_address(0))) {                                           \
+            then;                                                                                  \
+            return value;                                                                          \
+        }                                                                                          \
+        return real(a, b, c, d, e, f);                                                             \
+    }
+#define SQL(name)   STEP(name, 10, ) // SQLITE_IOERR
+#define TOLD(name)  STEP(name, -1, )
+#define FILED(name) STEP(name, -1, errno = EIO)
+#define NONE(name)  STEP(name, 0, errno = EIO)
+
+SQL(sqlite3_bind_blob64)
+SQL(sqlite3_bind_int64)
+SQL(sqlite3_bind_null)
+SQL(sqlite3_bind_text)
+SQL(sqlite3_deserialize)
+SQL(sqlite3_exec)
+SQL(sqlite3_open)
+SQL(sqlite3_open_v2)
+SQL(sqlite3_prepare_v2)
+SQL(sqlite3_prepare_v3)
+SQL(sqlite3_step)
+TOLD(git_blob_lookup)
+TOLD(git_commit_lookup)
+TOLD(git_commit_parent)
+TOLD(git_config_get_bool)
+TOLD(git_config_iterator_new)
+TOLD(git_config_open_ondisk)
+TOLD(git_diff_find_similar)
+TOLD(git_diff_tree_to_tree)
+TOLD(git_diff_tree_to_workdir_with_index)
+TOLD(git_graph_descendant_of)
+TOLD(git_object_lookup)
+TOLD(git_object_peel)
+TOLD(git_odb_add_disk_alternate)
+TOLD(git_odb_hash)
+TOLD(git_odb_new)
+TOLD(git_odb_read_header)
+TOLD(git_patch_from_diff)
+TOLD(git_patch_line_stats)
+TOLD(git_reference_iterator_new)
+TOLD(git_reference_peel)
+TOLD(git_reference_resolve)
+TOLD(git_repository_config_snapshot)
+TOLD(git_repository_index)
+TOLD(git_repository_odb)
+TOLD(git_repository_open_ext)
+TOLD(git_repository_wrap_odb)
+TOLD(git_revparse_single)
+TOLD(git_tree_entry_dup)
+TOLD(git_tree_lookup)
+TOLD(xmlTextWriterEndDocument)
+TOLD(xmlTextWriterEndElement)
+TOLD(xmlTextWriterFlush)
+TOLD(xmlTextWriterStartElement)
+TOLD(xmlTextWriterWriteAttribute)
+TOLD(xmlTextWriterWriteString)
+FILED(fsync)
+FILED(fclose)
+FILED(fflush)
+FILED(fork)
+FILED(fstat)
+FILED(link)
+FILED(mkdir)
+FILED(mkdirat)
+FILED(mkstemp)
+FILED(open)
+FILED(openat)
+FILED(pipe2)
+FILED(pread)
+FILED(read)
+FILED(rename)
+FILED(renameat2)
+FILED(symlink)
+FILED(write)
+NONE(fdopen)
+NONE(fdopendir)
+NONE(fopen)
+NONE(mkdtemp)
+NONE(opendir)
+NONE(realpath)
+NONE(xmlBufferCreate)
+NONE(xmlNewTextWriterMemory)
