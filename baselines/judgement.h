@@ -96,7 +96,7 @@ struct judgement {
     int64_t settled_key;
     int64_t settled_marks; // as long as the series has these marks, its settled points are the same
     int64_t context_s;     // points from this commit time on are read again
-    // What was concluded.
+    // The judgement's results.
     bool against_model, common_mode, drift;
     double sigma, correlation;
     size_t since;           // first point of the accepted state; SIZE_MAX: that state was not

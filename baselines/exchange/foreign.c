@@ -70,7 +70,8 @@ int foreign_type(enum dtype *out, const char *text)
         {"__nv_bfloat16", DTYPE_BF16}, {"fe4m3", DTYPE_E4M3},         {"__nv_fp8_e4m3", DTYPE_E4M3},
         {"fe5m2", DTYPE_E5M2},         {"__nv_fp8_e5m2", DTYPE_E5M2}, {"float8_e4m3fn", DTYPE_E4M3},
         {"float8_e5m2", DTYPE_E5M2},   {"fe2m1", DTYPE_E2M1}};
-    // For types such as torch.bfloat16 and cutlass::half_t.
+    // Only the part behind the last '.' or ':' counts: bfloat16 of torch.bfloat16,
+    // half_t of cutlass::half_t.
     for (const char *c = text; *c; c++)
         text = (*c == '.' || *c == ':') && c[1] ? c + 1 : text;
     for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
@@ -410,7 +411,7 @@ static size_t line_of(const struct import *in)
         return in->line > 1 ? in->line : 0;
     for (size_t i = 0; i < in->offset && i < in->file->length; i++)
         line += in->file->text[i] == '\n';
-    // All of it may stand on one line.
+    // A line number is told only if the file has several lines; some tools write all on one.
     const char *end = in->file->text + in->file->length;
     const char *next = memchr(in->file->text, '\n', in->file->length);
     return line > 1 || (next && next + 1 < end) ? line : 0;

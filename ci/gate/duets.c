@@ -390,7 +390,8 @@ static int open_series(struct bench_outcome *out, struct player *p, struct duet 
         .seed = d->seed,
         .known = d->known,
         .process = visit(p, d),
-        // So that placement in memory does not decide.
+        // The side that is loaded first changes with each process, so that a place in memory
+        // favours neither side.
         .head_first = d->judged && d->gate.processes % 2 == 0,
         .launches = d->launches,
         .pins = {d->pins[ROLE_BASE], d->pins[ROLE_HEAD]},

@@ -130,7 +130,8 @@ static double enough_seconds(const struct run *run, const struct policy *policy)
     return round_up(policy->gate.seconds * (1 + missing_s / spent_s), 10);
 }
 
-// What a series without any time needs; 0 seconds: nothing was measured that could tell.
+// Says how much time a series needs that got none. With 0 seconds nothing was measured from which
+// that could be estimated.
 static const char *no_time(uint32_t now_s, double seconds, struct arena *arena)
 {
     return seconds > 0 ? arena_printf(arena, "set gate.seconds = %.0f (now %u)", seconds, now_s)

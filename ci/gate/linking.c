@@ -687,7 +687,8 @@ bool linking_confirms(const struct run *run, const struct result *r, const struc
     return silent && !device->away && !r->control && !run_names_toolchain(run);
 }
 
-// This also covers code with an earlier time: a slow change may come back after its revert.
+// An alarm is raised also where the line had the head's code before: a slow change may come back
+// after its revert.
 bool linking_alarms(const struct run *run, const struct result *r, const struct context *context)
 {
     const struct drift_policy policy =

@@ -64,9 +64,10 @@ struct line_past {
     bool returned;               // the line had the head's code before, and another one since
 };
 
-// The past of a result of the run, at most `limit` points. Each point carries the commit of the
-// line that it counts for. In the run's arena. A series none of whose commits the repository knows
-// was imported, and is ordered by dates. Beyond the edge of a shallow clone dates decide, too.
+// Writes the past of a result of the run, at most `limit` points, into the run's arena. Each
+// point carries the commit on the line for which it counts. Dates give the order in two cases:
+// for a series none of whose commits the repository knows (it was imported), and beyond the edge
+// of a shallow clone.
 int line_past(struct line_past *out, struct run *run, const struct result *r,
               const struct series *series, size_t limit, struct context *context,
               struct error *err);

@@ -564,7 +564,8 @@ void measuring_fill(struct measurement *out, struct measuring *m, const struct t
                     const struct bench_outcome *outcome, const struct sample_list *samples)
 {
     measurement_fill(out, outcome, samples, &task->run->arena);
-    // What was open alone was the head of its bench, whichever side it is here.
+    // A library that was open alone was the head of its bench, even where this measurement is
+    // the task's base.
     const bool base = out == &task->result->base && outcome->memory_bytes[ROLE_BASE] > 0;
     out->memory_bytes =
         out->state == MEASURED_OK ? outcome->memory_bytes[base ? ROLE_BASE : ROLE_HEAD] : 0;

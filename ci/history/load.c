@@ -137,7 +137,7 @@ static const struct device_entry *taken_over(const struct device_entry *devices,
             strcmp(d->name, later->name) == 0 && (!found || d->last_s > found->last_s))
             found = d;
     }
-    // Of two devices that began after it, only the first replaced it.
+    // If several devices began after the old one's end, only the first of them replaced it.
     for (size_t i = 0; found && i < count; i++) {
         const struct device_entry *d = &devices[i];
         if (d != later && d->first_s > found->last_s && d->first_s < later->first_s &&
@@ -1270,7 +1270,7 @@ static bool *drawn_steps(const struct linked_history *linked, const struct linke
     return shown;
 }
 
-// In the arena; what is needed for it, in `scratch`.
+// The steps and levels that are drawn, in `arena`; `scratch` is for what is needed meanwhile.
 static struct linked_levels drawn_of(const struct linked_levels *all,
                                      const struct linked_history *linked, struct arena *arena,
                                      struct arena *scratch)

@@ -143,7 +143,8 @@ static bool ends_with(const char *text, const char *end)
     return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
-// Where a comment, a string or a directive that begins at `at` ends; `at`: none begins there.
+// Returns the end of the comment, string or directive that begins at `at`, or `at` if
+// none begins there.
 static const char *end_of_other(const char *at, bool line_begins)
 {
     const char *end = at;

@@ -814,8 +814,8 @@ static int add_captures(struct policy *p, struct error *err)
     return 0;
 }
 
-// Where the section of this pattern has this key with this value, as label:line; only the label if
-// it has not.
+// Names the place where the section of this pattern has this key with this value: label:line, or
+// only the label if the section has no such entry.
 static const char *place_of(struct policy *p, const struct config_file *config, const char *pattern,
                             const char *key, const char *name)
 {

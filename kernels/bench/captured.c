@@ -1124,7 +1124,8 @@ static int find_outside(struct captured *c, struct series_state *state, struct e
     return 0;
 }
 
-// What only the head has is also restored, if the head changes it.
+// Contents that only the head's capture has are restored, too, where the head changes them. Sets
+// the range of bytes to restore in each.
 static int find_private(struct captured *c, struct error *err)
 {
     for (size_t i = 0; i < c->count && !c->apart; i++) {

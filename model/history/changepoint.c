@@ -1214,7 +1214,7 @@ static void look_back(struct changepoints *kept, size_t *at, const double *value
     }
 }
 
-// What was found when the series had `n` values.
+// The changes that were found when the series had its first `n` values only.
 struct earlier {
     const struct change *changes;
     size_t count, n;

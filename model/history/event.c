@@ -30,8 +30,8 @@ bool discovery_test(struct discoveries *d, double log_evidence)
 
 // ---- attribution ----
 //
-// What the series that changed together have in common: a kernel, a class, a device or a model. It
-// uses changes that were found before.
+// An attribution says what the series that changed together have in common: a kernel, a class, a
+// device or a model. It is made from changes that were found before.
 
 static const char *const pattern_names[ATTRIBUTIONS] = {
     [ATTRIBUTION_NONE] = "none",

@@ -286,7 +286,8 @@ static struct cost_piece part(struct cost_piece whole, double low, double high)
     return whole;
 }
 
-// min(old, fresh), where the new candidate `fresh` is flat.
+// Writes to `out` the lower envelope of the old candidates' costs and of a new candidate, whose
+// cost is `fresh` at every level.
 static void offer(struct cost_pieces *out, const struct cost_pieces *old, double fresh,
                   size_t start)
 {

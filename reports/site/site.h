@@ -11,9 +11,8 @@
 //     commit/*.html   one page per commit that a run measured, run/*.html one per run
 //     commit/*.json   what pages of commits were made of, to know which have to be made again
 //     runs.html       the newest runs;  compare.html  any two of all side by side
-//     compare/        what pages load when it is asked for: the list of all runs, their times and
-//     codes
-//                     in files of SITE_RUNS_PER_FILE runs, and what pairs of codes said
+//     compare/        data that pages load on demand: the list of all runs; their times and codes,
+//                     in files of SITE_RUNS_PER_FILE runs; and the results of pairs of codes
 //     series/*.js     the data of one series' chart;  series.js  the names of all series
 //     series/*.html   a series whole, where its kernel's page shows less of it
 //     points/*.js     the points of a long series that its page leaves out
@@ -83,7 +82,8 @@ struct site_levels {
     const char *trouble; // why there are no levels although there are links, or NULL
 };
 
-// A point with only those facts that a chart of few points lacks.
+// A point of a long series whose page shows only some of the points; a file of its own
+// (points/*.js) has these facts of all of them.
 struct site_point {
     int64_t run; // the run that measured it
     double time_ns;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The launches come over the wire from a process that runs foreign code, so each line is parsed as
-// hostile text. The device code is taken from the library's file: every cubin with an entry point
-// that a launch names. Code that a library loads from elsewhere, compresses, or leaves to the
-// driver's compiler has no cubin here; such a kernel is refused by name.
+// Makes the record of a kernel: its launches, and the device code that they run. The launches come
+// over the wire from a process that runs foreign code, so each line is parsed as hostile text. The
+// device code is taken from the library's file: every cubin with an entry point that a launch
+// names. Code that a library loads from elsewhere, compresses, or leaves to the driver's compiler
+// has no cubin here; such a kernel is refused by name.
 #include "runner/bench/measure.h"
 
 #include "model/record/record.h"
@@ -150,7 +151,8 @@ static int find_images(struct bench_outcome *out, struct record *record,
 
 // ---- the file ----
 
-// The images without everything that the record's id does not cover.
+// Copies of the images in which all code is cleared that no launch runs, because the record's id
+// does not depend on it.
 static struct record_image *cleared_images(const struct record *record, struct arena *arena)
 {
     struct record_image *images = arena_alloc(arena, (record->image_count + 1) * sizeof(*images));
