@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the CUTLASS profiler's CSV (--output=FILE, or the text that it prints
-// after "CSV Results:").
+// Reads the CUTLASS profiler's CSV (--output=FILE, or the text that it prints after "CSV Results:").
 //   kernel   Operation (Provider first, unless it is CUTLASS), split_k_slices above 1, and the
 //            columns before Problem, which are the user's own (--tags=NAME:VALUE)
 //   problem  columns m, n, k, batch_count, and A and B: type and layout; C gives the output's type
 //   time     Runtime, milliseconds
-//            An operation that is no dense GEMM is left out; alpha and beta are the problem's.
+//   rows     an operation that is no dense GEMM is left out; alpha and beta are the problem's.
 //            Other arguments (raster_order, swizzle_size, cluster) go into the kernel's name if
 //            they tell rows of one problem apart.
 //   state    Disposition: incorrect is wrong, failed crashed, not_run and not_supported unsupported

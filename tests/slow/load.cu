@@ -4,9 +4,8 @@
 // nothing that it does may raise an alarm.
 //
 //   step       heat: 8192^3 products in BF16 by MODULE (base/bf16_0050.so of build.sh), back to
-//   back
-//              on random data for 1.5 s, then nothing for 1.5 s, and again. They take all the power
-//              there is, so that the clock steps without a setting touched.
+//              back on random data for 1.5 s, then nothing for 1.5 s, and again. They take all the
+//              power there is, so that the clock steps without a setting touched.
 //   neighbour  a copy on a quarter of the SMs, half of the time, all the while: it takes memory
 //              bandwidth, L2 and time slices.
 //
