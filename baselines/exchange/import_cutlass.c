@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the CUTLASS profiler's CSV (--output=FILE, or the text that it prints after "CSV Results:").
+// Reads the CUTLASS profiler's CSV (--output=FILE, or the text that it prints after "CSV
+// Results:").
 //   kernel   Operation (Provider first, unless it is CUTLASS), split_k_slices above 1, and the
 //            columns before Problem, which are the user's own (--tags=NAME:VALUE)
 //   problem  columns m, n, k, batch_count, and A and B: type and layout; C gives the output's type

@@ -16,7 +16,8 @@
 
 // ==== untrusted text ====
 //
-// GitHub's runner skips blanks before it looks for "::", and looks for "##[" everywhere.
+// Text from elsewhere must not become a command to GitHub's runner. The runner takes a line as one
+// if it begins with "::" (blanks before that do not matter), or has "##[" anywhere.
 
 enum { LINE_MOST = 2048 };
 

@@ -1070,7 +1070,8 @@ static void PRINTF_LIKE(2, 3) note(struct captured *c, const char *format, ...)
     va_end(args);
 }
 
-// Says how much of what the base's launches leave for each other the head's launches do not leave.
+// The base's launches hand results to each other at places in memory. Notes for how many of these
+// places the head's launches leave something else.
 static int tell_handed(struct captured *c, struct error *err)
 {
     const struct tensors *own = &c->tensors[ROLE_HEAD];

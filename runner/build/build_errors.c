@@ -321,7 +321,8 @@ static void list_add(struct error_list *list, const struct found_error *found)
     list->items[list->count++] = error;
 }
 
-// Adds the output of a command that failed under ninja: it follows the command's name and text.
+// Adds the lines that a failed command printed. Ninja prints "FAILED: " with the command's name,
+// then the command's text, and then its output; `rest` begins at the text.
 static void add_said_behind(struct error_list *list, const char *rest)
 {
     static const char *const ends[] = {"[", "ninja: ", "FAILED: "};
