@@ -171,9 +171,7 @@ static int run_program(int *status, const struct arguments *a, const char *folde
                                       .word_count = words->count,
                                       .folder = folder,
                                       .library = library,
-                                      .kernel = a->kernel,
-                                      .range = a->range,
-                                      .launch = a->launch,
+                                      .wish = {a->kernel, a->range, a->launch},
                                       .limit_bytes = (uint64_t)(a->limit_mib ? a->limit_mib : 2048)
                                                      << 20,
                                       .tick = tick,
@@ -785,7 +783,9 @@ static int write_policy(const struct arguments *a, const struct survey_kernel *c
 static bool tell_taken(enum conclusion *out, const struct arguments *a,
                        const struct capture_surveys *surveys, struct arena *arena)
 {
-    bool taken = false;
+    const struct capture_wish wish = {a->kernel, a->range, a->launch};
+    bool taken = false, refused = false;
+    char why[1000];
     for (size_t i = 0; i < surveys->count; i++) {
         const struct survey *s = &surveys->items[i];
         if (s->note[0])
@@ -794,12 +794,13 @@ static bool tell_taken(enum conclusion *out, const struct arguments *a,
             printf("refused    process %lld: %s\n", (long long)s->process,
                    clean(s->refused, arena));
         taken |= s->taken[0] != '\0';
+        refused |= s->refused[0] != '\0';
     }
     for (size_t i = 0; taken && a->output && i < surveys->record_count; i++)
         printf("record     %s\n", clean(surveys->records[i], arena));
     if ((a->kernel || a->range) && !taken) {
-        printf("record     none: %s\n", a->kernel ? "no launch matched, or it was refused"
-                                                  : "no range matched, or it was refused");
+        capture_why_none(why, sizeof(why), surveys, &wish);
+        printf("record     none: %s\n", refused ? "it was refused" : clean(why, arena));
         *out = CONCLUDE_BROKEN;
     }
     return taken;
@@ -1024,11 +1025,21 @@ static void compare(enum conclusion *out, const struct arguments *arguments, con
     *out = differ ? CONCLUDE_BROKEN : CONCLUDE_OK;
 }
 
+static int refuse_folder(const char *path, struct error *err)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode)
+               ? error_set(err, "%s: is a folder; name a record in it, %s/record.PID", path, path)
+               : 0;
+}
+
 static int show(enum conclusion *out, const struct arguments *a, struct error *err)
 {
     struct arena arena = {0};
     struct record record, other;
-    int status = capture_read(&record, a->show, &arena, err);
+    int status = refuse_folder(a->show, err) || (a->with && refuse_folder(a->with, err))
+                     ? -1
+                     : capture_read(&record, a->show, &arena, err);
     if (status == 0 && a->with)
         status = capture_read(&other, a->with, &arena, err);
     if (status == 0 && a->with)

@@ -160,11 +160,12 @@ static int capturing_make(struct capture_made **out, size_t *count, const struct
 {
     const char *from = arena_printf(arena, "%s/capture-%s", folder, capture->name);
     const struct problem *problem = policy_set_find(&context->policy, capture->name)->problems;
-    const struct capture_series series = {.name = capture->name,
-                                          .problem = capture->problem ? problem : NULL,
-                                          .tolerance = capture->tolerance,
-                                          .shared =
-                                              arena_printf(arena, "%s/contents", context->state)};
+    const struct capture_series series = {
+        .name = capture->name,
+        .wish = {capture->range ? NULL : capture->kernel, capture->range, capture->launch},
+        .problem = capture->problem ? problem : NULL,
+        .tolerance = capture->tolerance,
+        .shared = arena_printf(arena, "%s/contents", context->state)};
     return capture_make(out, count, from, &series, arena, err);
 }
 

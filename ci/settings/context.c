@@ -197,6 +197,27 @@ static bool is_left_out(const struct context *context)
     return file[0] != '\0';
 }
 
+// A commit has no policy. The one before the commit that brings the first has none, either.
+static int refuse_absent(const struct context *context, const char *label, struct error *err)
+{
+    struct commit head;
+    struct error ignored;
+    struct arena arena = {0};
+    char file[OBJECT_ID_TEXT] = "";
+    if (repository_commit(&head, context->repository, "HEAD", &arena, &ignored) == 0 &&
+        repository_path_id(file, context->repository, head.id, POLICY_PATH, &ignored))
+        file[0] = '\0';
+    arena_free(&arena);
+    return error_set(err,
+                     file[0]
+                         ? "%s: not there, but at HEAD: until the next commit its gate is "
+                           "`plumb gate --base HEAD`; or give --policy"
+                         : "%s: not there; commit one (`plumb capture --write -- PROGRAM` or "
+                           "`plumb init` writes it, `plumb gate --base HEAD` is its first gate) "
+                           "or give --policy",
+                     label);
+}
+
 static int read_policy(struct context *context, const char *commit, struct error *err)
 {
     const struct options *options = context->options;
@@ -220,11 +241,7 @@ static int read_policy(struct context *context, const char *commit, struct error
     if (repository_path_id(file, context->repository, id, POLICY_PATH, err))
         return -1;
     if (!file[0])
-        return error_set(err,
-                         "%s: not there; commit one (`plumb capture --write -- PROGRAM` or `plumb "
-                         "init` writes it, `plumb gate --base HEAD` is its first gate) or give "
-                         "--policy",
-                         label);
+        return refuse_absent(context, label, err);
     if (repository_read(&text, &size, context->repository, id, POLICY_PATH, err))
         return -1;
     int status = policy_parse(&context->policy, text, size, label, err);

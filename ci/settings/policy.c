@@ -339,8 +339,10 @@ static int refuse(const struct policy_reading *r, struct error *err, const char 
 
 static int read_number(int64_t *out, const struct policy_reading *r, struct error *err)
 {
-    char why[80];
-    snprintf(why, sizeof(why), "needs a whole number from %.0f to %.0f", r->key->min, r->key->max);
+    static const double large = 1 << 20;
+    char why[120];
+    snprintf(why, sizeof(why), "needs a whole number from %.0f to %.0f%s", r->key->min, r->key->max,
+             r->key->max > large ? "; k, m and g behind it are 1024 and its powers" : "");
     if (config_int(out, r->entry->value) || (double)*out < r->key->min ||
         (double)*out > r->key->max)
         return refuse(r, err, why);
@@ -371,6 +373,17 @@ static int read_fraction(double *out, const struct policy_reading *r, struct err
     }
     *out = value;
     return 0;
+}
+
+static int read_tolerance(double *out, const struct policy_reading *r, struct error *err)
+{
+    if (r->entry->value && strcmp(r->entry->value, "type") == 0) {
+        *out = CAPTURE_BY_TYPE;
+        return 0;
+    }
+    return fraction_parse(out, r->entry->value)
+               ? refuse(r, err, "is type, or a number from 0% to 100%, such as 0.3%")
+               : read_fraction(out, r, err);
 }
 
 static int read_amount(double *out, const struct policy_reading *r, struct error *err)
@@ -540,11 +553,7 @@ static int read_value(void *field, const struct policy_reading *r, struct error 
         *(bool *)field = true;
         return 0;
     case TYPE_TOLERANCE:
-        if (r->entry->value && strcmp(r->entry->value, "type") == 0) {
-            *(double *)field = CAPTURE_BY_TYPE;
-            return 0;
-        }
-        return read_fraction(field, r, err);
+        return read_tolerance(field, r, err);
     case TYPE_FRACTION:
         return read_fraction(field, r, err);
     case TYPE_AMOUNT:

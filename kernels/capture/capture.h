@@ -192,6 +192,7 @@ const struct graph *graph_of(CUgraphExec exec); // NULL: its making was not seen
 uint64_t survey_count(const struct seen *seen, uint32_t correlation);
 void survey_time(uint32_t correlation, double time_ns);
 void survey_note(const char *format, ...) PRINTF_LIKE(1, 2);
+void survey_range(const char *name); // an NVTX range was pushed
 void survey_write(void);
 
 #endif

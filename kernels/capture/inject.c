@@ -224,6 +224,7 @@ static void range_pushed(const char *name)
     if (depth < RANGES_MOST && problem_parse_named(&named[depth], name, &none))
         named[depth] = (struct problem){0};
     depth++;
+    survey_range(name);
     for (size_t i = 0; i < wish_count && driver; i++) {
         const char *range = wishes[i].range;
         if (range && !taking_now(i) && fnmatch(range, name, 0) == 0 && begin(i, hash_of(name)))

@@ -9,6 +9,7 @@
 
 #include "model/wire.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,12 @@ static struct timed_call {
     uint32_t correlation, entry; // entry: from 1; 0: none
 } * calls;
 static char note[NOTE];
+
+// The first names of ranges that were pushed, and for each wish the number of ranges that it means.
+enum { RANGES_SHOWN = 6, RANGE_TEXT = 80 };
+static char ranges[RANGES_SHOWN][RANGE_TEXT];
+static size_t range_count;
+static uint64_t pushes[WISHES_MOST];
 static uint64_t next_ns; // when the survey is next written while the program runs
 
 void survey_note(const char *format, ...)
@@ -62,6 +69,17 @@ void survey_note(const char *format, ...)
     if (!note[0])
         vsnprintf(note, sizeof(note), format, args);
     va_end(args);
+}
+
+void survey_range(const char *name)
+{
+    size_t i = 0;
+    for (size_t wish = 0; wish < wish_count; wish++)
+        pushes[wish] += wishes[wish].range && fnmatch(wishes[wish].range, name, 0) == 0;
+    while (i < range_count && strncmp(ranges[i], name, RANGE_TEXT - 1) != 0)
+        i++;
+    if (i == range_count && i < RANGES_SHOWN)
+        snprintf(ranges[range_count++], RANGE_TEXT, "%s", name);
 }
 
 static uint64_t mixed(uint64_t key, uint64_t value)
@@ -263,12 +281,17 @@ static void print_entry(FILE *file, const struct entry *e)
 static void write_lines(FILE *file, size_t wish)
 {
     struct wire_line line;
+    char text[RANGES_SHOWN * (RANGE_TEXT + 2)] = "";
+    for (size_t i = 0, at = 0; i < range_count; i++)
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", i ? ", " : "", ranges[i]);
     wire_begin(&line, "survey");
     wire_add_int(&line, "version", 1);
     wire_add_int(&line, "process", getpid());
     wire_add_text(&line, "note", note);
     wire_add_text(&line, "taken", taken_file(wish) ? taken_file(wish) : "");
     wire_add_text(&line, "refused", taken_refused(wish));
+    wire_add_text(&line, "ranges", text);
+    wire_add_int(&line, "pushes", (int64_t)pushes[wish]);
     fputs(wire_end(&line), file);
     for (size_t i = 0; i < entry_count; i++)
         print_entry(file, &entries[i]);

@@ -808,17 +808,22 @@ static struct making making_of(const struct launch_plan *plan, const struct prob
                            .err = err};
 }
 
-static int supports(bool *yes, const struct making *m)
+// Finds the key of [kernel] that says no to the problem; NULL: none does.
+static int find_objection(const char **out, const struct making *m)
 {
     const struct launch_plan *plan = m->plan;
     const struct problem *p = m->problem;
     int64_t value;
-    *yes = problem_is_plain(p) && p->in == plan->traits.in && p->out == plan->traits.out &&
-           p->layout == plan->layout && p->epilogue == EPILOGUE_NONE &&
-           (p->batch == 1 || plan->batched);
-    if (*yes && plan_number(&value, m, &plan->supports, 1, INT64_MIN, INT64_MAX, "supports"))
+    *out = !problem_is_plain(p) || p->epilogue != EPILOGUE_NONE ? "a plan does plain products"
+           : p->in != plan->traits.in                           ? "in says no"
+           : p->out != plan->traits.out                         ? "out says no"
+           : p->layout != plan->layout                          ? "layout says no"
+           : p->batch != 1 && !plan->batched                    ? "batched says no"
+                                                                : NULL;
+    if (!*out && plan_number(&value, m, &plan->supports, 1, INT64_MIN, INT64_MAX, "supports"))
         return -1;
-    *yes = *yes && value;
+    if (!*out && !value)
+        *out = "supports says no";
     return 0;
 }
 
@@ -826,7 +831,10 @@ int plan_supports(bool *yes, const struct launch_plan *plan, const struct proble
                   int64_t sms, struct error *err)
 {
     const struct making m = making_of(plan, problem, sms, NULL, err);
-    return supports(yes, &m);
+    const char *objection;
+    const int status = find_objection(&objection, &m);
+    *yes = !objection;
+    return status;
 }
 
 // ---- parameters ----
@@ -1049,24 +1057,24 @@ static int make_launch(struct making *m, const struct plan_launch *l,
     return 0;
 }
 
-static int refuse_problem(const struct making *m)
+static int refuse_problem(const struct making *m, const char *objection)
 {
     char problem[PROBLEM_TEXT];
+    const struct launch_plan *plan = m->plan;
+    const bool by_formula = strncmp(objection, "supports", strlen("supports")) == 0;
     problem_format(problem, m->problem);
-    return error_set(m->err,
-                     "%.200s:%u: %s does not do this problem, %s: in, out, layout, batched or "
-                     "supports says no",
-                     m->plan->label, m->plan->line, m->plan->name, problem);
+    return error_set(m->err, "%.200s:%u: %s does not do %s: %s", plan->label,
+                     by_formula ? plan->supports.line : plan->line, plan->name, problem, objection);
 }
 
 static int make_all(struct making *m, const struct plan_entry *entries)
 {
     const struct launch_plan *plan = m->plan;
-    bool yes;
-    if (supports(&yes, m))
+    const char *objection;
+    if (find_objection(&objection, m))
         return -1;
-    if (!yes)
-        return refuse_problem(m);
+    if (objection)
+        return refuse_problem(m, objection);
     m->record.problem = *m->problem;
     text_copy(m->record.kernel, sizeof(m->record.kernel), plan->name);
     m->record.launches = arena_alloc(m->arena, plan->launch_count * sizeof(*m->record.launches));

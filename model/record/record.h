@@ -245,6 +245,8 @@ struct survey {
     const char *note;    // what was not watched, and why; "" if everything was
     const char *taken;   // the record's file; "": there is none
     const char *refused; // why what was asked for was not recorded; "" if it was
+    const char *ranges;  // the first names of NVTX ranges that it pushed
+    uint64_t pushes;     // how many of its ranges were among those that were asked for
     struct survey_kernel *kernels;
     size_t count;
 };

@@ -2,7 +2,7 @@
 //
 // Reads what kernels/capture/survey.c writes:
 //
-//     survey version=1 process=N note=TEXT taken=FILE refused=TEXT
+//     survey version=1 process=N note=TEXT taken=FILE refused=TEXT ranges=TEXT pushes=N
 //     kernel name= launches= first= grid=X,Y,Z block= cluster= shared= static= registers= local=
 //            touched= time_ns= refused=            any number
 //     end
@@ -70,13 +70,18 @@ static int take_kernel(struct survey_kernel *out, const struct wire_record *line
 static int take_head(struct survey *out, const struct wire_record *line, struct arena *arena,
                      struct error *err)
 {
-    int64_t version;
+    int64_t version, pushes = 0;
+    const char *ranges = wire_text(line, "ranges"); // captures that are older have none
     if (strcmp(line->name, "survey") != 0)
         return error_set(err, "not a survey: it does not begin with one's first line");
     if (wire_int(&version, line, "version", 0, INT32_MAX, err))
         return -1;
     if (version != 1)
         return error_set(err, "a survey of version %lld, this plumb reads 1", (long long)version);
+    if (ranges && wire_int(&pushes, line, "pushes", 0, INT64_MAX, err))
+        return -1;
+    out->ranges = arena_strdup(arena, ranges ? ranges : "");
+    out->pushes = (uint64_t)pushes;
     return wire_int(&out->process, line, "process", 0, INT64_MAX, err) ||
                    take_text(&out->note, line, "note", arena, err) ||
                    take_text(&out->taken, line, "taken", arena, err) ||

@@ -13,6 +13,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,12 +37,13 @@ static const char **settings_of(const struct capture_program *p, size_t *count, 
     out[n++] = arena_printf(arena, "NVTX_INJECTION64_PATH=%s", p->library);
     out[n++] = arena_printf(arena, "PLUMB_CAPTURE_LIMIT=%llu", (unsigned long long)p->limit_bytes);
     out[n++] = "PLUMB_CAPTURE_TIMES=1";
-    if (p->kernel)
-        out[n++] = arena_printf(arena, "PLUMB_CAPTURE_KERNEL=%s", p->kernel);
-    if (p->range)
-        out[n++] = arena_printf(arena, "PLUMB_CAPTURE_RANGE=%s", p->range);
-    if (p->launch)
-        out[n++] = arena_printf(arena, "PLUMB_CAPTURE_LAUNCH=%llu", (unsigned long long)p->launch);
+    if (p->wish.kernel)
+        out[n++] = arena_printf(arena, "PLUMB_CAPTURE_KERNEL=%s", p->wish.kernel);
+    if (p->wish.range)
+        out[n++] = arena_printf(arena, "PLUMB_CAPTURE_RANGE=%s", p->wish.range);
+    if (p->wish.launch)
+        out[n++] =
+            arena_printf(arena, "PLUMB_CAPTURE_LAUNCH=%llu", (unsigned long long)p->wish.launch);
     *count = n;
     return out;
 }
@@ -245,39 +247,90 @@ int capture_read(struct record *out, const char *path, struct arena *arena, stru
 
 // ---- why there is no record ----
 
-static int say_none(const char *folder, struct arena *arena, struct error *err)
+// Names what was launched, or the ranges that were pushed, by all processes together.
+static void list_seen(struct buffer *out, const struct capture_surveys *surveys, bool ranges)
+{
+    size_t shown = 0;
+    for (size_t i = 0; i < surveys->count && shown < NAMES_SHOWN; i++) {
+        const struct survey *s = &surveys->items[i];
+        const size_t count = ranges ? s->ranges[0] != '\0' : s->count;
+        for (size_t k = 0; k < count && shown < NAMES_SHOWN; k++) {
+            const char *name = ranges ? s->ranges : s->kernels[k].name;
+            if (!ranges && k && strcmp(name, s->kernels[k - 1].name) == 0)
+                continue; // another shape of it
+            buffer_printf(out, "%s%.500s", shown++ ? ", " : "", name);
+        }
+    }
+    if (!shown)
+        buffer_puts(out, ranges ? "none" : "nothing");
+    buffer_add(out, "", 1);
+}
+
+// How many launches or ranges were among those that were wished for.
+static uint64_t count_wished(const struct capture_surveys *surveys, const struct capture_wish *wish)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < surveys->count; i++) {
+        const struct survey *s = &surveys->items[i];
+        count += wish->range ? s->pushes : 0;
+        for (size_t k = 0; wish->kernel && k < s->count; k++)
+            count += fnmatch(wish->kernel, s->kernels[k].name, 0) == 0 ? s->kernels[k].launches : 0;
+    }
+    return count;
+}
+
+void capture_why_none(char *out, size_t size, const struct capture_surveys *surveys,
+                      const struct capture_wish *wish)
+{
+    struct buffer seen = {0};
+    const char *what = wish->range ? wish->range : wish->kernel ? wish->kernel : "*";
+    const uint64_t count = count_wished(surveys, wish);
+    for (size_t i = 0; i < surveys->count; i++) {
+        const struct survey *s = &surveys->items[i];
+        if (!s->refused[0] && !s->note[0])
+            continue;
+        snprintf(out, size, "%s", s->refused[0] ? s->refused : s->note);
+        return;
+    }
+    list_seen(&seen, surveys, wish->range);
+    if (!surveys->count)
+        snprintf(out, size, "it did not use CUDA, or ended before it could be told");
+    else if (count && wish->launch > count)
+        snprintf(out, size, "launch %llu of %.200s is asked for, and there were %llu",
+                 (unsigned long long)wish->launch, what, (unsigned long long)count);
+    else if (count)
+        snprintf(out, size,
+                 wish->range ? "nothing was launched in the range %.200s"
+                             : "no launch of %.200s could be recorded",
+                 what);
+    else
+        snprintf(out, size,
+                 wish->range ? "no range %.200s was pushed; it pushed %.700s"
+                             : "no launch of %.200s was seen; it ran %.700s",
+                 what, seen.bytes);
+    buffer_free(&seen);
+}
+
+static int say_none(const char *folder, const struct capture_wish *wish, struct arena *arena,
+                    struct error *err)
 {
     struct capture_surveys surveys;
-    struct buffer text = {0};
-    size_t shown = 0;
-    if (capture_surveys(&surveys, folder, arena, err))
-        return 1;
-    for (size_t i = 0; i < surveys.count; i++) {
-        const struct survey *s = &surveys.items[i];
-        if (s->refused[0] || s->note[0]) {
-            error_set(err, "%.800s", s->refused[0] ? s->refused : s->note);
-            buffer_free(&text);
-            return 1;
-        }
-        for (size_t k = 0; k < s->count && shown < NAMES_SHOWN; k++, shown++)
-            buffer_printf(&text, "%s%.120s", shown ? ", " : "", s->kernels[k].name);
+    char why[1000];
+    if (capture_surveys(&surveys, folder, arena, err) == 0) {
+        capture_why_none(why, sizeof(why), &surveys, wish);
+        error_set(err, "%s", why);
     }
-    error_set(err,
-              surveys.count ? "no such launch was seen%s%.700s"
-                            : "it did not use CUDA, or ended before it could be told%s%.700s",
-              shown ? "; it ran " : "", shown ? text.bytes : "");
-    buffer_free(&text);
     return 1;
 }
 
-static int find_records(const char ***out, size_t *count, const char *folder, struct arena *arena,
-                        struct error *err)
+static int find_records(const char ***out, size_t *count, const char *folder,
+                        const struct capture_wish *wish, struct arena *arena, struct error *err)
 {
     static const char begin[] = "record.";
     if (find_files(out, count, folder, begin, arena, err))
         return 1;
     if (!*count)
-        return say_none(folder, arena, err);
+        return say_none(folder, wish, arena, err);
     for (size_t i = 1; i < *count; i++) {
         const char *one = strrchr((*out)[0], '/') + sizeof(begin);
         const char *other = strrchr((*out)[i], '/') + sizeof(begin);
@@ -551,7 +604,7 @@ int capture_make(struct capture_made **out, size_t *count, const char *folder,
                  const struct capture_series *series, struct arena *arena, struct error *err)
 {
     const char **paths;
-    int status = find_records(&paths, count, folder, arena, err);
+    int status = find_records(&paths, count, folder, &series->wish, arena, err);
     *out = arena_alloc(arena, (*count + 1) * sizeof(**out));
     for (size_t i = 0; status == 0 && i < *count; i++) {
         (*out)[i] = (struct capture_made){.file = ""};

@@ -10,6 +10,12 @@
 #include "model/result.h"
 #include "runner/child/sandbox.h"
 
+// What is recorded of a program's launches.
+struct capture_wish {
+    const char *kernel, *range; // device functions or NVTX ranges, as globs; NULL: any
+    uint64_t launch;            // number of the launch or range; 0: one of each shape
+};
+
 // The program to run. A user's own program runs as it is, without sandbox and limits. A program of
 // a checkout, which may be untrusted, runs in the sandbox.
 struct capture_program {
@@ -20,10 +26,9 @@ struct capture_program {
     const char *const *shown;      // what the sandbox shows read-only beside the system
     size_t shown_count;
     const char *folder, *library; // the folder that the library writes to, and the library
-    const char *kernel, *range;   // which kernel or range is recorded; NULL: any
-    uint64_t launch, limit_bytes; // launch: the number of the launch to record, 0: one of each
-                                  // shape
-    void (*tick)(void *context);  // called twenty times a second while it runs
+    struct capture_wish wish;
+    uint64_t limit_bytes;
+    void (*tick)(void *context); // called twenty times a second while it runs
     void *tick_context;
 };
 // Runs the program. Its output goes to standard error. *status is that of waitpid().
@@ -41,10 +46,14 @@ struct capture_surveys {
 // be read, or a survey is malformed.
 int capture_surveys(struct capture_surveys *out, const char *folder, struct arena *arena,
                     struct error *err);
+// Says in one sentence why there is no record of what was wished for.
+void capture_why_none(char *out, size_t size, const struct capture_surveys *surveys,
+                      const struct capture_wish *wish);
 
 // How series made from the folder's records are named, and how their results are judged.
 struct capture_series {
     const char *name;
+    struct capture_wish wish;      // what was recorded
     const struct problem *problem; // NULL: no problem is named, so each record has the problem
                                    // capture=1 or that of its range
     double tolerance;              // below 0: two units in the last place of the results' type

@@ -6,6 +6,7 @@
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
+#include <git2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,57 @@ TEST(missing_gpu_is_told_with_what_goes_without)
     plumb_said(&outcome, 0, "`plumb gate` where a GPU of the policy is");
     assert_null(strstr(outcome.output, "--static"));
     free(path);
+}
+
+TEST(mistakes_in_a_section_of_a_capture_are_told)
+{
+    static const struct {
+        const char *line, *said;
+    } cases[] = {
+        {"tolerance = lots", "tolerance = lots: is type, or a number from 0% to 100%, such as"},
+        {"limit = 2GB", "limit = 2GB: needs a whole number from 1 to 1000000000000; k, m and g"},
+        {"problem = 128x128:fp16", "[capture \"one\"]: 128x128: a shape is MxNxK"},
+        {"range = x", "[capture \"one\"]: name its kernel or its range, one of both"},
+        {"kernels = x", ":5: unknown key kernels in [capture]"},
+    };
+    char *path = xprintf("%s/capture.cfg", repo.directory);
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        char *text =
+            xprintf("[device \"gpu\"]\n\tkind = cuda\n[capture \"one\"]\n\tcommand = true\n"
+                    "\t%s\n\tkernel = one\n",
+                    cases[i].line);
+        helper_write_text(path, text);
+        TYPE("gate", "--policy", path);
+        plumb_said(&outcome, 4, cases[i].said);
+        free(text);
+    }
+    free(path);
+}
+
+TEST(folder_is_no_record)
+{
+    TYPE("capture", "--show", ".");
+    plumb_said(&outcome, 4, ".: is a folder; name a record in it, ./record.PID");
+}
+
+// Its parent has none to be compared by.
+TEST(commit_with_the_first_policy_is_told_its_gate)
+{
+    const struct helper_file files[] = {{"README", "a\n", 0}, {"ci/plumb.cfg", "[gate]\n", 0}};
+    char *folder = helper_directory(), first[OBJECT_ID_TEXT], second[OBJECT_ID_TEXT];
+    const char *parents[] = {first};
+    git_repository *git = NULL;
+    git_libgit2_init();
+    assert_int_equal(git_repository_init(&git, folder, 0), 0);
+    git_repository_free(git);
+    helper_repo_commit(first, folder, "main", NULL, 0, 1, "one", files, 1);
+    helper_repo_commit(second, folder, "main", parents, 1, 2, "two", files, 2);
+    helper_put(folder, ".git/HEAD", "ref: refs/heads/main\n");
+    PLUMB_EXPECT(&outcome, folder, 4,
+                 "not there, but at HEAD: until the next commit its gate is "
+                 "`plumb gate --base HEAD`",
+                 "gate");
+    free(folder);
 }
 
 TEST(plan_that_is_not_there_is_not_a_broken_one)

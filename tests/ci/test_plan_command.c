@@ -71,7 +71,10 @@ TEST(check_says_what_would_be_launched)
     plumb_said(&outcome, CONCLUDE_OK, "2 parameters of 12 bytes; byte 0 is c + 0");
     plumb("plan", "check", "add.plan", "100x48x8:fp32", NULL);
     plumb_said(&outcome, CONCLUDE_BROKEN,
-               "add.plan:1: add-plan does not do this problem, 100x48x8:fp32-fp32:tn: in, out,");
+               "add.plan:6: add-plan does not do 100x48x8:fp32-fp32:tn: supports says no");
+    plumb("plan", "check", "add.plan", "128x48x8:bf16", NULL);
+    plumb_said(&outcome, CONCLUDE_BROKEN,
+               "add.plan:1: add-plan does not do 128x48x8:bf16-bf16:tn: in says no");
     write_plan("m / 0");
     plumb("plan", "check", "add.plan", "128x48x8:fp32", NULL);
     plumb_said(&outcome, CONCLUDE_BROKEN, "add.plan:10: grid: 'm / 0': a division by less than 1");

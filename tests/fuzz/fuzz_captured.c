@@ -39,7 +39,8 @@ static void put_file(const char *at, const char *end)
 static void look(const char *folder)
 {
     const struct problem problem = {.numbers = {{"x", 1}}, .number_count = 1, .batch = 1};
-    const struct capture_series series = {"captured", &problem, 1e-3, NULL};
+    const struct capture_series series = {
+        .name = "captured", .wish = {.kernel = "*"}, .problem = &problem, .tolerance = 1e-3};
     struct arena arena = {0};
     struct capture_surveys surveys;
     struct capture_made *made;

@@ -137,6 +137,23 @@ TEST(launches_of_a_name_are_counted_together)
     arena_free(&arena);
 }
 
+// Where a range that was asked for never opens, those that did are named.
+TEST(ranges_are_named_once_and_counted)
+{
+    static const char *const names[] = {"layer", "block.1", "layer", "block.2", "a", "b", "c"};
+    struct arena arena = {0};
+    struct survey survey;
+    wishes[0].range = "block.*";
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++)
+        survey_range(names[i]);
+    survey_write();
+    wishes[0].range = NULL;
+    assert_int_equal(read_back(&survey, &arena), 0);
+    assert_int_equal(survey.pushes, 2);
+    assert_string_equal(survey.ranges, "layer, block.1, block.2, a, b, c");
+    arena_free(&arena);
+}
+
 // Whoever is killed has told until then.
 TEST(a_running_program_is_told_of)
 {
