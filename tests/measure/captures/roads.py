@@ -12,8 +12,9 @@ within each. A line says what changed, in percent of the log ratio head/base, wi
 by each road; how far each of the two others is from the shim, with the error between processes; and
 whether that is within .1 % above 100 us, .3 % below. Lines with "#" have the processes' own, and what
 the roads differ by where the base takes as long (at least two processes). Rows of
-kind AA are identical builds beside themselves. The last column holds the capture's time of the base
-to what the program says of itself.
+kind AA are identical builds beside themselves. The last columns, in regime stream, hold what the program
+says of itself beside each process, its launches queued one by one, as a long graph and as short ones, and
+the capture's time of the base to the last, for a stream of the stopwatch is a short graph as well.
 """
 import math
 import random
@@ -53,11 +54,11 @@ def records(plumb, folder, kernel, sizes, work):
     return made
 
 
-def itself(folder, kernel, sizes):
-    """What the program says: us by size."""
-    said = subprocess.run([f"{folder}/{kernel}", *map(str, sizes)], check=True, text=True,
+def itself(folder, kernel, size):
+    """What the program says: us of a launch, one by one, as a graph and as short ones."""
+    said = subprocess.run([f"{folder}/{kernel}", "graphs", str(size)], check=True, text=True,
                           capture_output=True).stdout
-    return {int(size): float(us) for size, us in re.findall(r"(\d+): ([\d.]+) us", said)}
+    return [float(us) for us in re.findall(r"([\d.]+) us", said)]
 
 
 def joined(parts):
@@ -97,10 +98,13 @@ def at_one_time(found, us):
     return f"# at one time of the base ({100 * slope:+.3f} % a us): " + ", ".join(text)
 
 
-def row(benches, base, head, kernel, size, regime, blocks, own_us):
+def row(benches, base, head, kernel, size, regime, blocks, program):
     problem = f"{size}x{size}x{size}:{TYPES[kernel]}"
     found, us, mhz = ({road: [] for road in ROADS} for _ in range(3))
+    own = []
     for bench in benches:
+        if regime == "stream":
+            own.append(itself(program, kernel, size))
         for road in random.sample(ROADS, len(ROADS)):
             ratio, time_us, clock = play(bench, base, head, road, size, regime, problem, blocks)
             found[road].append(ratio)
@@ -118,8 +122,14 @@ def row(benches, base, head, kernel, size, regime, blocks, own_us):
                              for one, shim in zip(found[road], found["shim"])])
         agrees &= abs(off) <= (0.001 if statistics.mean(us["shim"]) > 100 else 0.003)
         text += [f"{100 * off:+.3f}", f"{100 * error:.3f}"]
-    own = f"{100 * (statistics.mean(us['capture']) / own_us - 1):+.2f}" if regime == "stream" else ""
-    return ",".join(text + ["yes" if agrees else "no", own])
+    text.append("yes" if agrees else "no")
+    if own:
+        said = [statistics.median(each) for each in zip(*own)]
+        print("# the program, one by one, as a graph and as short ones: "
+              + ", ".join(" ".join(f"{us:.2f}" for us in each) for each in own))
+        text += [f"{us:.2f}" for us in said]
+        text.append(f"{100 * (statistics.mean(us['capture']) / said[-1] - 1):+.2f}")
+    return ",".join(text + ([] if own else [""] * 4))
 
 
 def option(options, name, otherwise):
@@ -137,9 +147,9 @@ def main():
                for _ in range(int(option(options, "--processes", 4)))]
     made = {}
     print("kernel,size,regime,kind,launches,shim_us,plan_us,capture_us,shim_pct,shim_se,plan_pct,plan_se,"
-          "capture_pct,capture_se,plan_off,plan_off_se,capture_off,capture_off_se,agrees,capture_over_own_pct")
+          "capture_pct,capture_se,plan_off,plan_off_se,capture_off,capture_off_se,agrees,own_us,own_graph_us,own_short_us,"
+          "capture_over_own_pct")
     for kernel in option(options, "--kernels", ",".join(TYPES)).split(","):
-        own = itself(base, kernel, sizes)
         for side, folder in (("base", base), ("head", head)):
             (work / side).mkdir(exist_ok=True)
             made[side] = records(plumb, folder, kernel, sizes, work / side)
@@ -152,7 +162,7 @@ def main():
                     try:
                         text = row(benches, made["base"], made["base" if kind == "AA" else "head"],
                                    kernel, size, regime, blocks * (1 if regime == "stream" else 3),
-                                   own[size])
+                                   base)
                     except RuntimeError as why:
                         text = f"# {why}"
                     launches = benches[0].launches

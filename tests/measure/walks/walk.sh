@@ -5,13 +5,15 @@
 # that way: triton, torch, cuda, cute, whose repositories stand here, and stranger and hgemm, public ones as they are.
 # Then each makes a kernel slower, changes a comment, and makes it wrong. bisect is CUDA's user, over ten commits. Where
 # they are asked for: tuned is Triton's user again, with a kernel that tunes itself; more is torch's, whose block gets one
-# temporary more, and loses it again. FOLDER is what baselines/recorded/h100/captures/prepare.sh makes; needs a GPU, CUDA,
-# PyTorch, Triton, git and make. The clones go one after the other, but for torch's, and CuTe's, which compiles meanwhile.
-# The changed commits are built and captured all at once, and gated one by one.
+# temporary more, and loses it again; playground and tiled are public ones, of which the first is built by CMake, the
+# other's inputs are drawn anew by each build, and each is gated over commits of its own, too. FOLDER is what
+# baselines/recorded/h100/captures/prepare.sh makes; needs a GPU, CUDA, PyTorch, Triton, git and make. The clones go one
+# after the other, but for torch's, and CuTe's, which compiles meanwhile. The changed commits are built and captured all
+# at once, and gated one by one.
 # OUT gets walks.csv (user, command, exit code, what it should be, seconds, last line), log.txt and machine.txt.
 # Exit: 0, 1 when something did not end as it should, 4 when nothing could be done.
 set -u
-[ $# -ge 2 ] || { sed -n '4,12s/^# //p' "$0"; exit 4; }
+[ $# -ge 2 ] || { sed -n '4,14s/^# //p' "$0"; exit 4; }
 mkdir -p "$1" || exit 4
 out=$(cd "$1" && pwd) folder=$(cd "$2" && pwd) || exit 4
 shift 2
@@ -94,6 +96,16 @@ walk_tuned() {
 	cp -R "$work/origin/triton" "$work/origin/tuned"
 	first tuned "plumb capture --write --range 'm=*' -- python3 tuned.py"
 }
+make_playground='cmake -S . -B build -DCMAKE_BUILD_TYPE=Release >/dev/null && cmake --build build -j 12'
+walk_playground() {
+	cp -R "$work/public/matmul-playground.git" "$work/origin/playground"
+	first playground 'plumb capture --write -- ./build/runner 6 5 4096 4096 4096' "$make_playground"
+}
+make_tiled='mkdir -p bins && python3 generate.py && make tiled ARCH=-gencode=arch=compute_90,code=sm_90'
+walk_tiled() {
+	cp -R "$work/public/cuda-matmuls.git" "$work/origin/tiled"
+	first tiled "plumb capture --write --build '$make_tiled' -- ./outs/tiled" "$make_tiled"
+}
 transposed='s/threadIdx.x \/ 16 \* EACH, tx = threadIdx.x % 16/threadIdx.x % 16 * EACH, tx = threadIdx.x \/ 16/'
 changes() { # USER
 	case $1 in
@@ -121,6 +133,14 @@ changes() { # USER
 		change hgemm slower 's/__pipeline_wait_prior(1)/__pipeline_wait_prior(0)/' mm9.cu
 		change hgemm comment '2s/$/, two buffers/' mm9.cu
 		change hgemm wrong '0,/__float2half(\*/s//__float2half(1.01f * */' mm9.cu ;;
+	playground)
+		change playground slower '0,/^    #pragma unroll$/s//    #pragma unroll 1/' src/kernel6.cu
+		change playground comment '1s/$/ \/\/ for mma/' src/kernel6.cu
+		change playground wrong 's/(half)alpha;/(half)(1.01f * alpha);/' src/kernel6.cu ;;
+	tiled)
+		change tiled slower 's/^      for (int k = 0; k < TILE/      #pragma unroll 1\n&/' tiled.cu
+		change tiled comment '1s/$/ \/\/ for printf/' tiled.cu
+		change tiled wrong 's/= acc;/= 1.01f * acc;/' tiled.cu ;;
 	tuned) change tuned comment '3s/$/ Nothing else./' tuned.py ;;
 	esac
 }
@@ -143,6 +163,20 @@ gates() { # USER...
 			[ "${name%:*}" != more ] || take "$user" 0 'plumb gate -q --base HEAD --head HEAD~1 # one less' || bad=1
 		done
 	done
+}
+# USER EXPECTED BASE HEAD [SED]: two commits from before the policy, by what SED makes of it.
+own() {
+	cd "$work/$1" 2>/dev/null && git checkout -q "$(git rev-list -n 1 --grep '^A gate$' --all)" || return
+	sed "${5:-}" ci/plumb.cfg >"$work/$1.cfg"
+	take "$1" "$2" "plumb gate -q -p '$work/$1.cfg' --base $3 --head $4 # its own commits" || bad=1
+}
+nvcc_playground='mkdir -p build \&\& nvcc -t 0 -std=c++17 -O3 -arch=sm_75 -lineinfo --expt-relaxed-constexpr'
+nvcc_playground="$nvcc_playground -Xptxas -dlcm=cg -o build\/runner src\/*.cu -lcublas"
+owns() { # USER
+	case $1 in
+	playground) own playground 0 b270062 338f244 "s/cmake -S.*JOBS/$nvcc_playground/" ;;
+	tiled) own tiled 0 672bc3a~1 672bc3a ;;
+	esac
 }
 bisect() {
 	cd "$work/cuda" && git checkout -q -B range "$(git rev-list --max-parents=0 HEAD)" && git checkout -q slower~1 -- ci || return 1
@@ -182,6 +216,7 @@ for aside in $asides; do wait "$aside" || bad=1; done
 case " $users " in *' more '*) ready="$ready more" ;; esac
 # shellcheck disable=SC2086 # words
 [ -z "$ready" ] || { prepare $ready && gates $ready; }
+for user in $ready; do owns "$user"; done
 case " $users " in *' bisect '*) bisect ;; esac
 [ -z "${cute:-}" ] || { wait "$cute" || bad=1; gates cute; }
 exit $bad

@@ -4,8 +4,8 @@
 # prepare.sh FOLDER [PUBLIC] [BUILD]: all that record.sh needs on a machine that has a GPU, CUDA, PyTorch and Triton, but
 # no network: the bundle of ci/bundle, what stands here, in tests/measure/captures and in tests/measure/walks, and public
 # programs as they are. PUBLIC has clones of siboehm/SGEMM_CUDA, NVIDIA/cuda-samples, karpathy/llm.c, NVIDIA/cutlass,
-# Cjkkkk/CUDA_gemm and hua0x522/cuda-gemm under their names, bare or not; without it they are cloned. BUILD is a build
-# with CUDA, by default build/dev. About 33 MB.
+# Cjkkkk/CUDA_gemm, hua0x522/cuda-gemm, alexarmbr/matmul-playground and boopdotpng/cuda-matmuls under their names, bare or
+# not; without it they are cloned. BUILD is a build with CUDA, by default build/dev. About 33 MB.
 set -eu
 [ $# -ge 1 ] || { sed -n '4,8s/^# //p' "$0"; exit 4; }
 here=$(cd "$(dirname "$0")" && pwd)
@@ -39,7 +39,7 @@ take siboehm/SGEMM_CUDA sgemm.cu src
 take karpathy/llm.c dev/cuda/common.h dev/cuda/layernorm_forward.cu
 take NVIDIA/cuda-samples Samples/0_Introduction/matrixMul/matrixMul.cu Common
 take NVIDIA/cutlass include/cute include/cutlass tools/util/include examples/cute/tutorial/hopper
-for each in Cjkkkk/CUDA_gemm hua0x522/cuda-gemm; do
+for each in Cjkkkk/CUDA_gemm hua0x522/cuda-gemm alexarmbr/matmul-playground boopdotpng/cuda-matmuls; do
 	name=${each#*/}
 	git clone -q --bare "${public:-https://github.com/${each%/*}}/$name" "$folder/public/$name.git"
 	git -C "$folder/public/$name.git" log -1 --format="$name %H %cs" >>"$folder/public/commits"

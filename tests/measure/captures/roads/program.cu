@@ -2,14 +2,18 @@
 //
 // The third road: a program that knows nothing of plumb. -DSOURCE is the kernel's file. For each
 // size it computes a product of normal numbers in a range that is named as the problem, and says
-// how long launches take back to back on six sets of operands in turn.
+// how long launches take back to back on sets of operands in turn: queued one by one, and as a
+// graph, between whose launches the device pauses for less; as a long one, and as short ones, whose
+// begin and end are a larger part. Graphs are for `graphs` in front of the sizes, for a launch
+// of a graph is another one to be captured.
 #include SOURCE
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <nvtx3/nvToolsExt.h>
 #include <random>
 #include <vector>
-enum { SETS_MOST = 64, TIMES = 2 * SETS_MOST };
+enum { SETS_MOST = 64, TIMES = 2 * SETS_MOST, FEW = 16 };
 static const size_t cold = (size_t)120 << 20; // more than twice the L2 of any GPU today
 
 static void check(cudaError_t code)
@@ -32,55 +36,120 @@ static TYPE *filled(size_t count, std::mt19937 &random)
     return device;
 }
 
-static void product(int size)
-{
-    std::mt19937 random(size);
-    const size_t count = (size_t)size * size;
-    const dim3 grid(size / TILE, size / TILE);
-    const size_t bytes = count * (2 * sizeof(TYPE) + sizeof(float));
-    const int wanted = (int)(cold / bytes) + 2, sets = wanted < SETS_MOST ? wanted : SETS_MOST;
+// Launches on sets of operands in turn.
+struct turns {
     TYPE *a[SETS_MOST], *b[SETS_MOST];
-    float *c[SETS_MOST], ms;
-    char name[80];
-    cudaEvent_t begin, end;
-    for (int i = 0; i < sets; i++) {
-        a[i] = i ? NULL : filled(count, random);
-        b[i] = i ? NULL : filled(count, random);
-        if (i) { // the same numbers elsewhere
-            check(cudaMalloc(&a[i], count * sizeof(TYPE)));
-            check(cudaMalloc(&b[i], count * sizeof(TYPE)));
-            check(cudaMemcpy(a[i], a[0], count * sizeof(TYPE), cudaMemcpyDeviceToDevice));
-            check(cudaMemcpy(b[i], b[0], count * sizeof(TYPE), cudaMemcpyDeviceToDevice));
-        }
-        check(cudaMalloc(&c[i], count * sizeof(float)));
-        check(cudaMemset(c[i], 0, count * sizeof(float)));
-    }
-    snprintf(name, sizeof(name), "m=%d,n=%d,k=%d:" TYPES, size, size, size);
-    nvtxRangePushA(name);
-    KERNEL<<<grid, 256>>>(a[0], b[0], c[0], size, size, size);
-    nvtxRangePop();
-    check(cudaDeviceSynchronize());
-    check(cudaEventCreate(&begin));
-    check(cudaEventCreate(&end));
+    float *c[SETS_MOST];
+    int sets, size;
+};
+
+static void launch(const struct turns *t, int i, cudaStream_t stream)
+{
+    const int set = i % t->sets;
+    KERNEL<<<dim3(t->size / TILE, t->size / TILE), 256, 0, stream>>>(
+        t->a[set], t->b[set], t->c[set], t->size, t->size, t->size);
+}
+
+// Us a launch, behind as many that are not timed.
+static float one_by_one(const struct turns *t, cudaEvent_t begin, cudaEvent_t end)
+{
+    float ms;
     for (int i = 0; i < 2 * TIMES; i++) {
         if (i == TIMES)
             check(cudaEventRecord(begin));
-        KERNEL<<<grid, 256>>>(a[i % sets], b[i % sets], c[i % sets], size, size, size);
+        launch(t, i, 0);
     }
     check(cudaEventRecord(end));
     check(cudaEventSynchronize(end));
     check(cudaEventElapsedTime(&ms, begin, end));
-    printf("%d: %.3f us\n", size, 1e3 * ms / TIMES);
-    for (int i = 0; i < sets; i++) {
-        cudaFree(a[i]);
-        cudaFree(b[i]);
-        cudaFree(c[i]);
+    return 1e3f * ms / TIMES;
+}
+
+static cudaGraphExec_t graph_of(const struct turns *t, int count, cudaStream_t stream)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t made;
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    for (int i = 0; i < count; i++)
+        launch(t, i, stream);
+    check(cudaStreamEndCapture(stream, &graph));
+    check(cudaGraphInstantiate(&made, graph, 0));
+    check(cudaGraphDestroy(graph));
+    return made;
+}
+
+// The same as a graph of so many launches behind one of `before`, in the mean of a few rounds.
+static float as_a_graph(const struct turns *t, int count, int before, cudaEvent_t begin,
+                        cudaEvent_t end)
+{
+    enum { ROUNDS = 8 };
+    cudaStream_t stream;
+    float ms, sum = 0;
+    check(cudaStreamCreate(&stream));
+    const cudaGraphExec_t first = graph_of(t, before, stream), timed = graph_of(t, count, stream);
+    for (int i = 0; i < ROUNDS; i++) {
+        check(cudaGraphLaunch(first, stream));
+        check(cudaEventRecord(begin, stream));
+        check(cudaGraphLaunch(timed, stream));
+        check(cudaEventRecord(end, stream));
+        check(cudaEventSynchronize(end));
+        check(cudaEventElapsedTime(&ms, begin, end));
+        sum += ms;
+    }
+    check(cudaGraphExecDestroy(first));
+    check(cudaGraphExecDestroy(timed));
+    check(cudaStreamDestroy(stream));
+    return 1e3f * sum / (ROUNDS * count);
+}
+
+static void product(int size, bool graphs)
+{
+    std::mt19937 random(size);
+    const size_t count = (size_t)size * size;
+    const size_t bytes = count * (2 * sizeof(TYPE) + sizeof(float));
+    const int wanted = (int)(cold / bytes) + 2;
+    struct turns t = {};
+    char name[80];
+    cudaEvent_t begin, end;
+    t.size = size;
+    t.sets = wanted < SETS_MOST ? wanted : SETS_MOST;
+    for (int i = 0; i < t.sets; i++) {
+        t.a[i] = i ? NULL : filled(count, random);
+        t.b[i] = i ? NULL : filled(count, random);
+        if (i) { // the same numbers elsewhere
+            check(cudaMalloc(&t.a[i], count * sizeof(TYPE)));
+            check(cudaMalloc(&t.b[i], count * sizeof(TYPE)));
+            check(cudaMemcpy(t.a[i], t.a[0], count * sizeof(TYPE), cudaMemcpyDeviceToDevice));
+            check(cudaMemcpy(t.b[i], t.b[0], count * sizeof(TYPE), cudaMemcpyDeviceToDevice));
+        }
+        check(cudaMalloc(&t.c[i], count * sizeof(float)));
+        check(cudaMemset(t.c[i], 0, count * sizeof(float)));
+    }
+    snprintf(name, sizeof(name), "m=%d,n=%d,k=%d:" TYPES, size, size, size);
+    nvtxRangePushA(name);
+    launch(&t, 0, 0);
+    nvtxRangePop();
+    check(cudaDeviceSynchronize());
+    check(cudaEventCreate(&begin));
+    check(cudaEventCreate(&end));
+    printf("%d: %.3f us one by one", size, one_by_one(&t, begin, end));
+    if (graphs)
+        printf(", %.3f us as a graph, %.3f us as graphs of %d",
+               as_a_graph(&t, TIMES, TIMES, begin, end), as_a_graph(&t, FEW, FEW / 4, begin, end),
+               FEW);
+    printf("\n");
+    for (int i = 0; i < t.sets; i++) {
+        cudaFree(t.a[i]);
+        cudaFree(t.b[i]);
+        cudaFree(t.c[i]);
     }
 }
 
+// [graphs] SIZE...
 int main(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++)
-        product(atoi(argv[i]));
+    const bool graphs = argc > 1 && strcmp(argv[1], "graphs") == 0;
+    for (int i = 1 + graphs; i < argc; i++)
+        product(atoi(argv[i]), graphs);
     return 0;
 }
