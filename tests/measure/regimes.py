@@ -2,22 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes of kernels, in each regime, by `bench` and by a stopwatch that shares no code with it.
 
-    regimes.py BENCH FOLDER ROWS [--seconds N] [--aa] [--regimes stream,isolated]
+    regimes.py BENCH FOLDER ROWS [--seconds N] [--aa] [--regimes stream,isolated] [--settle]
 
-FOLDER/base and FOLDER/head hold lib<kernel>.so of two builds. A line of ROWS is a kernel's file and
-a problem, "bf16_pingpong 128x7168x2048:bf16-bf16". For each row and each regime: what changed, in
-percent of the log ratio head/base, with its standard error, by both, and whether they agree: within
-.15 % above 100 us, .3 % below, or two standard errors. --aa takes base for both.
+FOLDER/base and FOLDER/head hold lib<kernel>.so of two builds. A line of ROWS is a kernel's file, a
+problem and perhaps its regimes, "bf16_pingpong 128x7168x2048:bf16-bf16 stream,warm". For each row
+and each regime: what changed, in percent of the log ratio head/base, with its standard error, by
+both, and whether they agree: within .15 % above 100 us, .3 % below, or two standard errors. --aa
+takes base for both.
+
+The other stopwatch brings the device to a state before each sample, for `settle` ms: launches that
+are not timed, rest where a regime wants it, rounds of writing and launching. --settle takes other
+times than the first of SETTLE in turn as well, a row of the table each: what depends on them is no
+change of the kernel alone.
 
 The two take turns, block by block of pairs: under its power limit a device remembers for seconds
 what it did, and a change that saves power is worth the more, the hotter it is (tf32_pingpong with
 raster groups of 2 at 4096^3: -.2 % where a launch takes 407 us, -4.7 % where it takes 458 us).
 
 The other stopwatch needs PyTorch and Triton:
-    stream       two launches and then twelve that are timed, from CUDA graphs, on six sets in turn
+    stream       launches that are not timed, then twelve or 1 ms of them that are, from CUDA
+                 graphs, on six sets in turn
     isolated     the device idles, 256 MB are read, 15 us of spinning, one launch between two events
-    dirty        Triton's do_bench, which writes 256 MB before each launch
-    warm         as stream, on one set
+    dirty        Triton's do_bench, which writes 256 MB before each launch; the last 6 ms of it
+    warm         launches that are not timed, and twelve on the same set, each between two events
     activations  the device idles while all is queued, 256 MB are read, then A and C, then one
                  launch between two events
 Both time INSTANCES copies of each library, each on memory of its own, because where code and data
@@ -34,7 +41,9 @@ import time
 import zlib
 from pathlib import Path
 
-REGIMES = ("stream", "isolated", "dirty", "warm", "activations")
+# The regimes, and for how many ms the other stopwatch settles the device; the first is what counts.
+SETTLE = {"stream": (4, 0, 1, 16), "isolated": (1, 0, 4), "dirty": (8, 0, 32),
+          "warm": (4, 0, 1), "activations": (1, 0, 4)}
 INSTANCES = 4
 BLOCKS, BLOCK = 6, 8  # of pairs, of each instance
 TYPES = {"fp32": 0, "tf32": 1, "bf16": 2, "fp16": 3, "e4m3": 4}
@@ -152,7 +161,8 @@ def load(path):
 
 
 class Stopwatch:
-    SETS, UNTIMED, TIMED = 6, 2, 12
+    SETS, TURN = 6, 12  # launches of a graph
+    TIMED_US = 1000
 
     def __init__(self, problem):
         import torch
@@ -216,64 +226,83 @@ class Stopwatch:
     def spin(self, us):
         self.torch.cuda._sleep(int(us * 1800))
 
-    def pairs(self, kernels, take, each_waits):
-        """take(kernel) queues one sample and returns its events; pairs in random order."""
+    def pairs(self, kernels, take):
+        """take(kernel) queues one sample: its spans between events, and how many launches each is
+        of. Pairs are in random order."""
         queued = []
         for _ in range(BLOCK):
-            if each_waits:
-                self.torch.cuda.synchronize()
             order = random.sample((0, 1), 2)
             queued.append({side: take(kernels[side]) for side in order})
         self.torch.cuda.synchronize()
-        times = [[1e3 * q[side][0].elapsed_time(q[side][1]) for side in (0, 1)] for q in queued]
+        times = [[sum(1e3 * a.elapsed_time(b) for a, b in spans) / (len(spans) * launches)
+                  for spans, launches in (q[0], q[1])] for q in queued]
         return [math.log(t[1] / t[0]) for t in times], [t[0] for t in times]
 
-    def alone(self, kernels, prepare):
+    def alone(self, kernels, prepare, rest_ms):
         turn = [0]
 
         def take(kernel):
             turn[0] += 1
             at = turn[0] % self.SETS
             self.torch.cuda.synchronize()
+            time.sleep(1e-3 * rest_ms)
             start, stop = self.event(), self.event()
             prepare(at)
             start.record()
             self.launch(kernel, at)
             stop.record()
-            return start, stop
-        return lambda: self.pairs(kernels, take, True)
+            return [(start, stop)], 1
+        return lambda: self.pairs(kernels, take)
 
-    def together(self, kernels, sets):
-        graphs = {id(k): (self.graph(k, 0, self.UNTIMED, sets),
-                          self.graph(k, self.UNTIMED, self.TIMED, sets)) for k in kernels}
+    def launch_us(self, kernel):
+        """About what a launch of a train takes."""
+        graph = self.graph(kernel, 0, self.TURN, self.SETS)
+        start, stop = self.event(), self.event()
+        graph.replay()
+        start.record()
+        graph.replay()
+        stop.record()
+        self.torch.cuda.synchronize()
+        return 1e3 * start.elapsed_time(stop) / self.TURN
+
+    def together(self, kernels, sets, settle_ms):
+        """Trains of launches: those that settle, and those that are timed, on one set each by
+        itself."""
+        us = self.launch_us(kernels[0])
+        timed = max(self.TURN, math.ceil(self.TIMED_US / us)) if sets > 1 else self.TURN
+        turns = max(0, round(1e3 * settle_ms / us / self.TURN))
+        graphs = {id(k): (self.graph(k, 0, self.TURN if turns else 2, sets),
+                          self.graph(k, 2, timed, sets)) for k in kernels}
 
         def take(kernel):
-            before, timed = graphs[id(kernel)]
-            start, stop = self.event(), self.event()
-            before.replay()
-            start.record()
-            timed.replay()
-            stop.record()
-            return start, stop
+            before, train = graphs[id(kernel)]
+            for _ in range(max(turns, 1)):
+                before.replay()
+            events = [self.event() for _ in range(timed + 1 if sets == 1 else 2)]
+            events[0].record()
+            for event in events[1:]:
+                if sets > 1:
+                    train.replay()
+                else:
+                    self.launch(kernel, 0)
+                event.record()
+            return list(zip(events, events[1:])), timed if sets > 1 else 1
+        return lambda: self.pairs(kernels, take)
 
-        def block():
-            ratios, base_us = self.pairs(kernels, take, False)
-            return ratios, [us / self.TIMED for us in base_us]
-        return block
-
-    def dirty(self, kernels):
-        ratios, base_us = [], []
+    def dirty(self, kernels, settle_ms):
+        ratios, base_us, ms = [], [], 6 + settle_ms
         for _ in range(2):
             times = {}
             for side in random.sample((0, 1), 2):
-                all_ms = self.do_bench(lambda: self.launch(kernels[side], 0), warmup=2, rep=6,
+                all_ms = self.do_bench(lambda: self.launch(kernels[side], 0), warmup=2, rep=ms,
                                        return_mode="all")
-                times[side] = 1e3 * trimmed(all_ms)[0]
+                last = all_ms[int(len(all_ms) * settle_ms / ms):]
+                times[side] = 1e3 * trimmed(last)[0]
             ratios.append(math.log(times[1] / times[0]))
             base_us.append(times[0])
         return ratios, base_us
 
-    def regime(self, kernels, regime):
+    def regime(self, kernels, regime, settle_ms):
         """What takes a block of it: log ratios, and the base's times in us."""
         def isolated(at):
             self.read()
@@ -285,12 +314,12 @@ class Stopwatch:
             for x in (self.sets[at][0], self.sets[at][2]):
                 x.view(self.torch.int32).sum()
         if regime == "dirty":
-            return lambda: self.dirty(kernels)
+            return lambda: self.dirty(kernels, settle_ms)
         if regime == "isolated":
-            return self.alone(kernels, isolated)
+            return self.alone(kernels, isolated, settle_ms)
         if regime == "activations":
-            return self.alone(kernels, activations)
-        return self.together(kernels, self.SETS if regime == "stream" else 1)
+            return self.alone(kernels, activations, settle_ms)
+        return self.together(kernels, self.SETS if regime == "stream" else 1, settle_ms)
 
     def forget(self, watches):
         """The memory of all goes back, so that the next row's lies elsewhere."""
@@ -310,36 +339,44 @@ class Stopwatch:
 
 # ---- both ----
 
-def taken(bench, watch, loaded, paths, name, problem, regime):
-    """(ratio, error, base us) by bench and by the other, of one instance."""
+def taken(bench, watch, loaded, paths, name, problem, regime, settle):
+    """(ratio, error, base us) of one instance by bench, and by the other for each time that it
+    settles the device for."""
     bench.open(name, problem, *paths, regime)
-    other = watch.regime(loaded, regime)
-    seen = {0: ([], []), 1: ([], [])}
+    others = [watch.regime(loaded, regime, ms) for ms in settle]
+    seen = [([], []) for _ in range(1 + len(settle))]
     if regime in ("isolated", "activations"):
         time.sleep(0.3)  # what ran before has its say in the clock for so long
-    other()
+    others[0]()
     for number in range(BLOCKS):
-        for who in random.sample((0, 1), 2):
-            ratios, base_us = other() if who else bench.block(number)
+        for who in random.sample(range(len(seen)), len(seen)):
+            ratios, base_us = others[who - 1]() if who else bench.block(number)
             seen[who][0].extend(ratios)
             seen[who][1].extend(base_us)
     bench.close()
-    return [(*trimmed(seen[who][0]), trimmed(seen[who][1])[0]) for who in (0, 1)]
+    return [(*trimmed(ratios), trimmed(base_us)[0]) for ratios, base_us in seen]
 
 
-def row(benches, watches, loaded, copies, problem, regime):
-    name = loaded[0][0].name.decode()
-    parts = [taken(*each, name, problem, regime) for each in zip(benches, watches, loaded, copies)]
-    ours, others = (joined([p[who] for p in parts]) for who in (0, 1))
-    us = [sum(p[who][2] for p in parts) / len(parts) for who in (0, 1)]
-    off, error = ours[0] - others[0], math.hypot(ours[1], others[1])
-    agrees = abs(off) <= max(0.0015 if us[1] > 100 else 0.003, 2 * error)
+def compared(parts, who):
+    """The rest of a line of the table, whether both agree, and whether their signs differ."""
+    ours, other = (joined([p[i] for p in parts]) for i in (0, who))
+    us = [sum(p[i][2] for p in parts) / len(parts) for i in (0, who)]
+    off, error = ours[0] - other[0], math.hypot(ours[1], other[1])
     margin = 0.0015 if us[1] > 100 else 0.003
-    opposed = ours[0] * others[0] < 0 and min(abs(ours[0]), abs(others[0])) > margin
-    text = (f"{benches[0].launches},{us[0]:.2f},{us[1]:.2f},{100 * ours[0]:+.3f},"
-            f"{100 * ours[1]:.3f},{100 * others[0]:+.3f},{100 * others[1]:.3f},{100 * off:+.3f},"
+    agrees = abs(off) <= max(margin, 2 * error)
+    opposed = ours[0] * other[0] < 0 and min(abs(ours[0]), abs(other[0])) > margin
+    text = (f"{us[0]:.2f},{us[1]:.2f},{100 * ours[0]:+.3f},{100 * ours[1]:.3f},"
+            f"{100 * other[0]:+.3f},{100 * other[1]:.3f},{100 * off:+.3f},"
             f"{'yes' if agrees else 'no'}")
     return text, agrees, opposed
+
+
+def row(benches, watches, loaded, copies, problem, regime, settle):
+    """(settle, what compared() says) for each."""
+    name = loaded[0][0].name.decode()
+    parts = [taken(*each, name, problem, regime, settle)
+             for each in zip(benches, watches, loaded, copies)]
+    return [(ms, compared(parts, 1 + i)) for i, ms in enumerate(settle)]
 
 
 def load_copies(folder, scratch, name, same):
@@ -354,18 +391,29 @@ def load_copies(folder, scratch, name, same):
     return copies
 
 
+def prepared(folder, scratch, name, problem, same):
+    """Copies of both builds, what they hold, and a stopwatch for each pair; the device awake."""
+    copies = load_copies(folder, scratch, name, same)
+    loaded = [[load(p) for p in pair] for pair in copies]
+    watches = [Stopwatch(problem) for _ in copies]
+    for watch, pair in zip(watches, loaded):
+        if not all(watch.right(one) for one in pair):
+            raise RuntimeError("not the product")
+    watches[0].wake(loaded[0][0], 0.3)
+    return copies, loaded, watches
+
+
 def main():
     """A row of the table is of one regime."""
     bench_path, folder, rows, *options = sys.argv[1:]
-    same = "--aa" in options
     seconds = float(options[options.index("--seconds") + 1]) if "--seconds" in options else 1e9
-    regimes = (options[options.index("--regimes") + 1].split(",") if "--regimes" in options
-               else REGIMES)
+    wanted = (options[options.index("--regimes") + 1].split(",") if "--regimes" in options
+              else list(SETTLE))
     began = time.monotonic()
     scratch = Path(tempfile.mkdtemp())
     benches = [Bench(bench_path) for _ in range(INSTANCES)]
-    tally = {regime: [0, 0, 0] for regime in regimes}
-    print("kernel,problem,regime,launches,bench_us,other_us,bench_pct,bench_se,other_pct,"
+    tally = {regime: [0, 0, 0] for regime in SETTLE}
+    print("kernel,problem,regime,settle_ms,launches,bench_us,other_us,bench_pct,bench_se,other_pct,"
           "other_se,difference,agrees")
     for line in Path(rows).read_text().split("\n"):
         if not line.strip():
@@ -373,29 +421,28 @@ def main():
         if time.monotonic() - began > seconds:
             print(f"# out of time before {line}")
             break
-        name, problem = line.split()
+        name, problem, *regimes = line.split()
         try:
-            copies = load_copies(folder, scratch, name, same)
-            loaded = [[load(p) for p in pair] for pair in copies]
-            watches = [Stopwatch(problem) for _ in copies]
-            for watch, pair in zip(watches, loaded):
-                if not all(watch.right(one) for one in pair):
-                    raise RuntimeError("not the product")
-            watches[0].wake(loaded[0][0], 0.3)
+            copies, loaded, watches = prepared(folder, scratch, name, problem, "--aa" in options)
         except (RuntimeError, OSError) as why:
             print(f"{name},{problem},,# {why}", flush=True)
             continue
-        for regime in regimes:
+        for regime in regimes[0].split(",") if regimes else wanted:
+            settle = SETTLE[regime] if "--settle" in options else SETTLE[regime][:1]
             try:
-                text, agrees, opposed = row(benches, watches, loaded, copies, problem, regime)
+                found = row(benches, watches, loaded, copies, problem, regime, settle)
             except (RuntimeError, BrokenPipeError) as why:
                 print(f"{name},{problem},{regime},# {why}", flush=True)
                 continue
+            _, agrees, opposed = found[0][1]
             tally[regime] = [a + b for a, b in zip(tally[regime], (1, agrees, opposed))]
-            print(f"{name},{problem},{regime},{text}", flush=True)
+            for ms, (text, *_) in found:
+                print(f"{name},{problem},{regime},{ms},{benches[0].launches},{text}", flush=True)
         watches[0].forget(watches)
     for regime, (count, agree, opposed) in tally.items():
-        print(f"# {regime}: {agree} of {count} agree, {opposed} of opposite sign beyond the margin")
+        if count:
+            print(f"# {regime}: {agree} of {count} agree, {opposed} of opposite sign beyond the "
+                  "margin")
     for bench in benches:
         bench.end()
     shutil.rmtree(scratch)
