@@ -352,7 +352,7 @@ struct run {
     size_t count;
     struct study_result *studies; // for a run of kind study
     size_t study_count;
-    struct mix_result *mixes; // in the order of the policy
+    struct mix_result *mixes; // what decides first, else in the order of the policy
     size_t mix_count;
     struct metric_result *metrics; // in the order of the policy, then by subject
     size_t metric_count;

@@ -47,7 +47,7 @@ static const char *tally(struct run *run)
             text = arena_printf(&run->arena, "%s%s%zu %s", text, *text ? ", " : "", counts[kind],
                                 verdict_kind_name(kind));
     }
-    static const enum verdict_kind told[] = {VERDICT_SLOWER, VERDICT_ACCEPTED};
+    static const enum verdict_kind told[] = {VERDICT_SLOWER, VERDICT_UNDECIDED, VERDICT_ACCEPTED};
     text = *text ? text : "no series";
     for (size_t i = 0; i < ARRAY_COUNT(told); i++) {
         const struct metric_result *first;
@@ -186,13 +186,15 @@ static void conclude_open(struct run *run, const struct policy_gate *gate,
         conclude(run, CONCLUDE_UNDECIDED, HEADLINE_UNJUDGED, which, away);
 }
 
-// Concludes by a metric: as far as is known the times are no worse, but a figure beside them is.
-static void conclude_metric(struct run *run, const struct metric_result *worse, const char *away)
+// Concludes by a metric: as far as is known the times are no worse, but a figure beside them is, or
+// may be.
+static void conclude_metric(struct run *run, const struct metric_result *which, const char *away)
 {
-    run->conclusion = CONCLUDE_REGRESSION;
-    run->headline =
-        within_words(run, arena_printf(&run->arena, "WORSE: %s%s%s: %s", mixes_text(run),
-                                       tally(run), away, metric_short(worse, &run->arena)));
+    const bool worse = which->kind == VERDICT_SLOWER;
+    run->conclusion = worse ? CONCLUDE_REGRESSION : CONCLUDE_UNDECIDED;
+    run->headline = within_words(
+        run, arena_printf(&run->arena, "%s: %s%s%s: %s", worse ? "WORSE" : "UNDECIDED",
+                          mixes_text(run), tally(run), away, metric_short(which, &run->arena)));
 }
 
 void conclude_run(struct run *run, const struct policy_gate *gate, const char *away)
@@ -218,6 +220,9 @@ void conclude_run(struct run *run, const struct policy_gate *gate, const char *a
         conclude(run, CONCLUDE_UNDECIDED, "UNDECIDED", undecided, away);
     else if (mixes_judged(run, VERDICT_UNDECIDED) && !gate->undecided_passes)
         conclude(run, CONCLUDE_UNDECIDED, "UNDECIDED", NULL, away);
+    else if (run->kind == RUN_GATE && !gate->undecided_passes &&
+             metrics_of_kind(&metric, run, VERDICT_UNDECIDED))
+        conclude_metric(run, metric, away);
     else if (nothing_judged(&which, run))
         conclude_open(run, gate, which, away);
     else if ((which = worst(run, VERDICT_ACCEPTED, false)))

@@ -224,8 +224,9 @@ static int time_builds(struct metric_gathering *g, const struct to_build *const 
         r->head = median_of(seconds[ROLE_HEAD], count);
         r->kind = metric_standing(r->base, r->head, r->margin, r->least, r->higher);
     } while (count < g->metric->builds && r->kind != VERDICT_SAME && isfinite(r->base + r->head));
-    if (r->kind == VERDICT_SLOWER || r->kind == VERDICT_FASTER)
-        r->kind = are_apart(seconds[ROLE_BASE], seconds[ROLE_HEAD], count) ? r->kind : VERDICT_SAME;
+    if ((r->kind == VERDICT_SLOWER || r->kind == VERDICT_FASTER) &&
+        !are_apart(seconds[ROLE_BASE], seconds[ROLE_HEAD], count))
+        r->kind = VERDICT_UNDECIDED;
     return 0;
 }
 
@@ -320,7 +321,8 @@ static const char *title_of(const struct metric_result *r, struct arena *arena)
                                             : arena_printf(arena, "%s of %s", r->name, r->subject);
 }
 
-static void say(struct metric_result *r, struct arena *arena)
+// open: why it is undecided, if it is.
+static void say(struct metric_result *r, const char *open, struct arena *arena)
 {
     const char *title = title_of(r, arena), *head = metric_value_text(r->head, r->unit, arena);
     const char *base = metric_value_text(r->base, "", arena);
@@ -331,10 +333,10 @@ static void say(struct metric_result *r, struct arena *arena)
     else if (r->kind == VERDICT_SAME && fabs(r->base - r->head) <= 0)
         r->sentence = arena_printf(arena, "%s the same: %s", title, head);
     else if (r->base > 0)
-        r->sentence = arena_printf(
-            arena, "%s %s: %s -> %s (%+.2f %%; %s)%s", title, metric_word(r->kind), base, head,
-            100 * (r->head / r->base - 1), allowed_text(r, arena),
-            r->kind == VERDICT_UNDECIDED ? ", of one build each; a gate builds both in turn" : "");
+        r->sentence =
+            arena_printf(arena, "%s %s: %s -> %s (%+.2f %%; %s)%s", title, metric_word(r->kind),
+                         base, head, 100 * (r->head / r->base - 1), allowed_text(r, arena),
+                         r->kind == VERDICT_UNDECIDED ? open : "");
     else
         r->sentence = arena_printf(arena, "%s %s: %s -> %s (%s)", title, metric_word(r->kind), base,
                                    head, allowed_text(r, arena));
@@ -401,7 +403,7 @@ static int judge_past(struct metric_gathering *g, struct error *err)
         r->kind = metric_standing(r->base, r->head, r->margin, r->least, r->higher);
         if (r->noisy && (r->kind == VERDICT_SLOWER || r->kind == VERDICT_FASTER))
             r->kind = VERDICT_UNDECIDED;
-        say(r, &g->run->arena);
+        say(r, ", of one build each; a gate builds both in turn", &g->run->arena);
         if (r->kind == VERDICT_SLOWER &&
             repository_commit(&base, g->context->repository, commit, &g->run->arena, &gone) == 0 &&
             accepting_read(&epochs, g->context, &base, &g->run->head, &g->run->arena, &gone) == 0)
@@ -438,7 +440,7 @@ int metrics_find(struct run *run, struct context *context, const struct built *b
             continue;
         if (!r->noisy)
             r->kind = metric_standing(r->base, r->head, r->margin, r->least, r->higher);
-        say(r, &run->arena);
+        say(r, ", but builds of one side are among the other's", &run->arena);
     }
     return 0;
 }

@@ -304,6 +304,28 @@ static void add_unknown(struct run *run, const struct policy_mix *mix)
     run->mixes[run->mix_count++] = m;
 }
 
+// How early people are told of a mix: first those that are judged, by their verdicts.
+static size_t rank_of(const struct mix_result *m)
+{
+    size_t at = 0;
+    while (at + 1 < VERDICT_KINDS && verdict_order[at] != m->kind)
+        at++;
+    return at + (m->margin > 0 ? 0 : VERDICT_KINDS);
+}
+
+// Every report shows the first ones and may leave out the last ones, so what decides comes first.
+// Those of one rank stay in the order of the policy.
+static void put_in_order(struct run *run)
+{
+    for (size_t i = 1; i < run->mix_count; i++) {
+        const struct mix_result m = run->mixes[i];
+        size_t at = i;
+        for (; at > 0 && rank_of(&run->mixes[at - 1]) > rank_of(&m); at--)
+            run->mixes[at] = run->mixes[at - 1];
+        run->mixes[at] = m;
+    }
+}
+
 void mixes_find(struct run *run, const struct policy *policy)
 {
     run->mix_count = 0;
@@ -322,6 +344,7 @@ void mixes_find(struct run *run, const struct policy *policy)
         if (run->mix_count == before)
             add_unknown(run, mix);
     }
+    put_in_order(run);
 }
 
 void mixes_restore(struct run *run)
@@ -334,19 +357,11 @@ void mixes_restore(struct run *run)
     policy_free(&policy);
 }
 
-// What is slower comes first, because the end of a long line may be cut off.
 const char *mixes_text(struct run *run)
 {
     const char *text = "";
-    size_t shown = 0;
-    for (int slower = 1; slower >= 0; slower--) {
-        for (size_t i = 0; i < run->mix_count && shown < SHOWN_MOST; i++) {
-            if ((run->mixes[i].kind == VERDICT_SLOWER) != slower)
-                continue;
-            text = arena_printf(&run->arena, "%s%s; ", text, run->mixes[i].sentence);
-            shown++;
-        }
-    }
+    for (size_t i = 0; i < run->mix_count && i < SHOWN_MOST; i++)
+        text = arena_printf(&run->arena, "%s%s; ", text, run->mixes[i].sentence);
     if (run->mix_count > SHOWN_MOST)
         text = arena_printf(&run->arena, "%s%zu more mixes; ", text, run->mix_count - SHOWN_MOST);
     return text;

@@ -14,10 +14,10 @@
 #include "baselines/epoch.h"
 #include "ci/settings/policy.h"
 
-// Fills run->mixes: one entry for each mix and each kernel that the mix asks for and that supports
-// all of its problems. A kernel that the mix names without a wildcard has an entry even if it does
-// not support them. A mix that no kernel supports has one entry without a kernel. A run that
-// compares nothing has none.
+// Fills run->mixes, what decides first: one entry for each mix and each kernel that the mix asks
+// for and that supports all of its problems. A kernel that the mix names without a wildcard has an
+// entry even if it does not support them. A mix that no kernel supports has one entry without a
+// kernel. A run that compares nothing has none.
 void mixes_find(struct run *run, const struct policy *policy);
 // Does the same by the policy that the run was made with. If that policy cannot be read any more,
 // there are no mixes.

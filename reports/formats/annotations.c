@@ -134,11 +134,43 @@ static void put_lacks(struct buffer *out, const struct run *run)
     }
 }
 
-static const char *metric_level(enum verdict_kind kind)
+// The level of what the policy asks beside series; NULL: nothing is written.
+static const char *aside_level(enum verdict_kind kind)
 {
     return kind == VERDICT_SLOWER                               ? "error"
+           : kind == VERDICT_UNDECIDED                          ? "warning"
            : kind == VERDICT_FASTER || kind == VERDICT_ACCEPTED ? "notice"
                                                                 : NULL;
+}
+
+static void put_aside(struct buffer *out, const char *level, const char *name, const char *word,
+                      const char *sentence)
+{
+    buffer_printf(out, "::%s title=", level);
+    put_escaped(out, name, true);
+    buffer_printf(out, " %s::", word);
+    put_escaped(out, sentence, false);
+    buffer_puts(out, "\n");
+}
+
+static void put_rest(struct buffer *out, size_t shown, const char *what)
+{
+    if (shown > SHOWN)
+        buffer_printf(out, "::notice title=plumb::%zu more %s in the report\n", shown - SHOWN,
+                      what);
+}
+
+// Writes the mixes that a margin judges. One that is not known is told, for nobody else tells it.
+static void put_mixes(struct buffer *out, const struct run *run)
+{
+    size_t shown = 0;
+    for (size_t i = 0; i < run->mix_count; i++) {
+        const struct mix_result *mix = &run->mixes[i];
+        const char *level = mix->kind == VERDICT_NOT_MEASURED ? "notice" : aside_level(mix->kind);
+        if (level && mix->margin > 0 && shown++ < SHOWN)
+            put_aside(out, level, mix->name, verdict_kind_name(mix->kind), mix->sentence);
+    }
+    put_rest(out, shown, "mixes");
 }
 
 static void put_metrics(struct buffer *out, const struct run *run)
@@ -146,17 +178,11 @@ static void put_metrics(struct buffer *out, const struct run *run)
     size_t shown = 0;
     for (size_t i = 0; i < run->metric_count; i++) {
         const struct metric_result *m = &run->metrics[i];
-        const char *level = metric_level(m->kind);
-        if (!level || shown++ >= SHOWN)
-            continue;
-        buffer_printf(out, "::%s title=", level);
-        put_escaped(out, m->name, true);
-        buffer_printf(out, " %s::", metric_word(m->kind));
-        put_escaped(out, m->sentence, false);
-        buffer_puts(out, "\n");
+        const char *level = aside_level(m->kind);
+        if (level && shown++ < SHOWN)
+            put_aside(out, level, m->name, metric_word(m->kind), m->sentence);
     }
-    if (shown > SHOWN)
-        buffer_printf(out, "::notice title=plumb::%zu more metrics in the report\n", shown - SHOWN);
+    put_rest(out, shown, "metrics");
 }
 
 static void write(struct buffer *out, const struct run *run, const struct report_context *context)
@@ -179,6 +205,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
             buffer_printf(out, "::notice title=plumb::%zu more of level %s %s in the report\n",
                           count - SHOWN, levels[l], plural((uint64_t)(count - SHOWN), "is", "are"));
     }
+    put_mixes(out, run);
     put_metrics(out, run);
     free(views);
 }

@@ -51,6 +51,9 @@ static void put_headline(struct buffer *out, const struct run *run,
         markdown_text(out, run->mixes[i].sentence, WORDS_LIMIT);
         buffer_puts(out, "\n\n");
     }
+    if (run->mix_count > MIXES_SHOWN)
+        buffer_printf(out, "and %zu more %s\n\n", run->mix_count - MIXES_SHOWN,
+                      plural(run->mix_count - MIXES_SHOWN, "mix", "mixes"));
 }
 
 // Writes the metrics that moved. The worst of them fails the gate.

@@ -131,6 +131,10 @@ static void put_mixes(struct buffer *out, const struct run *run)
         view_mix(change, interval, margin, mix);
         buffer_printf(out, " | %s %s | %s |\n", change, interval, margin);
     }
+    if (run->mix_count > CHANGED_SHOWN)
+        buffer_printf(out, "\n%zu more %s not shown here; all are in index.html.\n",
+                      run->mix_count - CHANGED_SHOWN,
+                      plural(run->mix_count - CHANGED_SHOWN, "mix is", "mixes are"));
     buffer_puts(out, "\n");
 }
 

@@ -384,6 +384,43 @@ TEST(a_slower_build_is_built_again_before_it_fails)
     GATE(4, 4, 0, "OK: 1 same");
 }
 
+// Of three builds each, in turn, the base's last one and the head's first two are slow: the medians
+// lie apart, the builds do not.
+TEST(builds_that_scatter_beyond_the_margin_are_undecided)
+{
+    char *script = xprintf("%s/build.sh", directory), *counted = xprintf("%s/counted", directory);
+    char *text = xprintf("cc -shared -fPIC -o \"$PLUMB_OUT/simple.so\" "
+                         "\"$PLUMB_SOURCE\"/kernels/simple.c\nread c < '%s'\n"
+                         "echo $((c + 1)) > '%s'\ni=0\n"
+                         "case $c in 1 | 3 | 4)\n"
+                         "while test $i -lt 900000; do i=$((i + 1)); done ;; esac\n",
+                         counted, counted);
+    static const char *const ends[] = {"", "[metric \"build-seconds\"]\n\tleast = 0.2\n",
+                                       "\tundecided = pass\n[metric \"build-seconds\"]\n"
+                                       "\tleast = 0.2\n"};
+    static const char *const says[] = {"OK: 1 same",
+                                       "UNDECIDED: 1 same, 1 metric undecided: build-seconds "
+                                       "undecided: ",
+                                       "OK: 1 same, 1 metric undecided"};
+    helper_write_text(script, text);
+    for (size_t i = 0; i < ARRAY_COUNT(ends); i++) {
+        char *whole = xprintf("[build]\n\tsandbox = off\n\tinput = kernels\n"
+                              "\tcommand = sh '%s'\n[device \"host\"]\n\tkind = host\n"
+                              "[problems \"p\"]\n\tproblem = 4x4x4:fp32\n[kernel \"*\"]\n"
+                              "\tproblems = p\n\tmargin = 4%%\n[gate]\n\tprocesses = 2\n"
+                              "\tself-test = 0\n%s",
+                              script, ends[i]);
+        helper_write_text(counted, "0\n");
+        helper_write_text(policy, whole);
+        GATE(0, 1, i == 1 ? 2 : 0, says[i]);
+        free(whole);
+    }
+    plumb_said(&outcome, 0, "but builds of one side are among the other's");
+    free(text);
+    free(counted);
+    free(script);
+}
+
 // Accepted by what comes with the change, named by what the gate found.
 TEST(what_is_meant_is_accepted)
 {

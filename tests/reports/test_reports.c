@@ -323,6 +323,37 @@ TEST(annotations_do_not_fail_for_the_environment)
     buffer_free(&out);
 }
 
+// What fails a gate stands in each report, and what is left out is counted.
+TEST(mixes_stand_in_every_report_that_tells_of_verdicts)
+{
+    static const char *const names[] = {"annotations", "comment", "markdown",
+                                        "junit",       "json",    "html"};
+    struct mix_result mixes[25];
+    for (size_t i = 0; i < ARRAY_COUNT(mixes); i++)
+        mixes[i] = (struct mix_result){.name = "serving",
+                                       .kernel = "gemm",
+                                       .regime = REGIME_STREAM,
+                                       .kind = i ? VERDICT_UNDECIDED : VERDICT_SLOWER,
+                                       .margin = 0.01,
+                                       .sentence = "serving by gemm in a stream: +3 %"};
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        struct run run = helper_run();
+        run.mixes = mixes;
+        run.mix_count = ARRAY_COUNT(mixes);
+        struct buffer out = helper_report(names[i], run);
+        if (!strstr(out.bytes, "serving") || !strstr(out.bytes, "stream"))
+            fail_msg("%s has no mix", names[i]);
+        if (i == 0) {
+            assert_non_null(strstr(out.bytes, "::error title=serving slower::serving by gemm in a "
+                                              "stream: +3 %25\n::warning title=serving undec"));
+            assert_non_null(strstr(out.bytes, "15 more mixes in the report"));
+        } else if (i < 3) {
+            assert_non_null(strstr(out.bytes, "5 more mixes"));
+        }
+        buffer_free(&out);
+    }
+}
+
 // A reader of RFC 4180: every row has the header's number of fields.
 TEST(csv_rows_have_all_fields)
 {
