@@ -165,6 +165,46 @@ static int find_device(struct search *s, const struct built *good, struct error 
         good->state == MEASURED_OK ? "has no kernel" : "does not build, so has no", s->kernel);
 }
 
+// Takes the regime in which the policy measures the series, if its text names none. What the policy
+// does not measure is in the regime that a device of this kind usually has. Where there are
+// several, a person has to choose, for the change may be in one alone.
+static int take_regime(struct search *s, struct error *err)
+{
+    const struct policy *policy = &s->context->policy;
+    const struct policy_device *device = s->device->policy;
+    const struct policy_kernel *rule = policy_rule(policy, s->kernel, device);
+    const char *names = "";
+    enum regime regimes[REGIMES];
+    uint32_t found = 0, count = 0;
+    if (s->problem.regime_named)
+        return 0;
+    for (size_t k = 0; rule && k < rule->set_count; k++) {
+        const struct policy_set *set = policy_set_find(policy, rule->sets[k]);
+        for (size_t i = 0; set && i < set->count; i++) {
+            const struct problem work = problem_in(&set->problems[i], REGIME_COLD);
+            const size_t in =
+                problem_equal(&work, &s->problem)
+                    ? policy_regimes(regimes, policy, device->kind, rule, set, &set->problems[i])
+                    : 0;
+            for (size_t r = 0; r < in; r++)
+                found |= 1u << regimes[r];
+        }
+    }
+    s->problem.regime = regime_usual(device->kind);
+    for (int i = 0; i < REGIMES; i++) {
+        if (!(found & 1u << i))
+            continue;
+        s->problem.regime = (enum regime)i;
+        names = arena_printf(&s->context->arena, "%s%s%s", names, count++ ? ", " : "",
+                             regime_name((enum regime)i));
+    }
+    return count < 2 ? 0
+                     : error_set(err,
+                                 "the policy measures this series in several regimes: name one, as "
+                                 "in KERNEL/PROBLEM:%s (%s)",
+                                 regime_name(s->problem.regime), names);
+}
+
 // ---- duets ----
 
 static bool is_step(const struct search *s, size_t i, const char *commit, const char *toolchain)
@@ -1074,7 +1114,7 @@ static int bisect(enum conclusion *out, struct search *s, const struct arguments
         *out = CONCLUDE_OK;
         return bisection_plan(s, err);
     }
-    int status = bisection_begin(s, err);
+    int status = bisection_begin(s, err) || take_regime(s, err) ? -1 : 0;
     if (status == 0)
         status = bisection_search(&step, s, err);
     return status ? status : bisection_conclude(out, s, &step, err);
@@ -1092,7 +1132,11 @@ static int drivers(enum conclusion *out, struct context *context, const struct a
     if (read_series(&s, a, err))
         return -1;
     problem_format(problem, &s.problem);
-    return bisect_drivers(out, context, &a->options, s.kernel, problem, a->json, err);
+    return bisect_drivers(out, context, &a->options, s.kernel,
+                          s.problem.regime_named
+                              ? problem
+                              : arena_printf(&context->arena, "%s*", problem), // in any regime
+                          a->json, err);
 }
 
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)

@@ -466,13 +466,15 @@ void metrics_accept(struct run *run, const struct epoch_list *epochs)
 {
     for (size_t i = 0; i < run->metric_count; i++) {
         struct metric_result *m = &run->metrics[i];
-        for (size_t k = epochs->count; m->kind == VERDICT_SLOWER && k > 0; k--) {
+        const bool open = m->kind == VERDICT_UNDECIDED && run->base.id[0];
+        for (size_t k = epochs->count; (open || m->kind == VERDICT_SLOWER) && k > 0; k--) {
             const struct epoch *e = &epochs->epochs[k - 1];
             if (!covers(e, m))
                 continue;
             m->kind = VERDICT_ACCEPTED;
             m->sentence = arena_printf(&run->arena, "%s; accepted in this change: %.200s (%.100s)",
                                        m->sentence, e->reason, e->who);
+            break;
         }
     }
 }

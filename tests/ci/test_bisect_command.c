@@ -122,3 +122,22 @@ TEST(what_cannot_be_searched_is_said)
     bisect(repo.ids[REPO_MERGE], repo.ids[REPO_FASTER], "none/96x64x128:fp32");
     plumb_said(&outcome, 4, "no kernel none");
 }
+
+// Whoever names no regime gets the one that the policy measures in, and is asked where it has two.
+TEST(a_series_is_searched_in_the_regime_of_the_policy)
+{
+    static const char *const regimes[] = {"warm", "isolated warm"};
+    for (size_t i = 0; i < 2; i++) {
+        char *rest = xprintf("\tmargin = 4%%\n[gate]\n\tregime = %s\n", regimes[i]);
+        helper_repo_policy(policy_path, "\tproblem = 96x64x128:fp32\n", rest);
+        bisect(repo.ids[REPO_MERGE], repo.ids[REPO_FIXED], series);
+        if (i == 0)
+            plumb_said(&outcome, 2, "NONE: simple 96x64x128:fp32-fp32:tn:warm runs the same");
+        else
+            plumb_said(&outcome, 4,
+                       "in several regimes: name one, as in KERNEL/PROBLEM:warm (isolated, warm)");
+        free(rest);
+    }
+    bisect(repo.ids[REPO_MERGE], repo.ids[REPO_FIXED], "simple/96x64x128:fp32:isolated");
+    plumb_said(&outcome, 2, "NONE: simple 96x64x128:fp32-fp32:tn:isolated runs the same");
+}

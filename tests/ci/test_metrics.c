@@ -448,6 +448,10 @@ TEST(what_is_meant_is_accepted)
     assert_int_equal(m.kind, VERDICT_ACCEPTED);
     assert_int_equal(metrics_of_kind(&first, &run, VERDICT_SLOWER), 0);
     assert_string_equal(metric_short(&m, &run.arena), "s; accepted in this change: r");
+    m.kind = VERDICT_UNDECIDED; // a gate of the same change, whose builds scattered
+    text_copy(run.base.id, sizeof(run.base.id), "1");
+    metrics_accept(&run, &list);
+    assert_int_equal(m.kind, VERDICT_ACCEPTED);
     run_free(&run);
 }
 

@@ -11,9 +11,10 @@ both, and whether they agree: within .15 % above 100 us, .3 % below, or two stan
 takes base for both.
 
 The other stopwatch brings the device to a state before each sample, for `settle` ms: launches that
-are not timed, rest where a regime wants it, rounds of writing and launching. --settle takes other
-times than the first of SETTLE in turn as well, a row of the table each: what depends on them is no
-change of the kernel alone.
+are not timed, or rounds of writing and launching. Alone and with activations it rests for 1 ms, and
+`settle` is how many launches, each prepared as the timed one, come before that: from the second on
+a kernel's code is in the caches of its SMs. --settle takes other values than the first of SETTLE in
+turn as well, a row of the table each: what depends on them is no change of the kernel alone.
 
 The two take turns, block by block of pairs: under its power limit a device remembers for seconds
 what it did, and a change that saves power is worth the more, the hotter it is (tf32_pingpong with
@@ -41,9 +42,9 @@ import time
 import zlib
 from pathlib import Path
 
-# The regimes, and for how many ms the other stopwatch settles the device; the first is what counts.
-SETTLE = {"stream": (4, 0, 1, 16), "isolated": (1, 0, 4), "dirty": (8, 0, 32),
-          "warm": (4, 0, 1), "activations": (1, 0, 4)}
+# The regimes, and how the other stopwatch settles the device; the first is what counts.
+SETTLE = {"stream": (4, 0, 1, 16), "isolated": (0, 7), "dirty": (8, 0, 32), "warm": (4, 0, 1),
+          "activations": (0, 7)}
 INSTANCES = 4
 BLOCKS, BLOCK = 6, 8  # of pairs, of each instance
 TYPES = {"fp32": 0, "tf32": 1, "bf16": 2, "fp16": 3, "e4m3": 4}
@@ -238,19 +239,20 @@ class Stopwatch:
                   for spans, launches in (q[0], q[1])] for q in queued]
         return [math.log(t[1] / t[0]) for t in times], [t[0] for t in times]
 
-    def alone(self, kernels, prepare, rest_ms):
+    def alone(self, kernels, prepare, before):
         turn = [0]
 
         def take(kernel):
-            turn[0] += 1
-            at = turn[0] % self.SETS
             self.torch.cuda.synchronize()
-            time.sleep(1e-3 * rest_ms)
-            start, stop = self.event(), self.event()
-            prepare(at)
-            start.record()
-            self.launch(kernel, at)
-            stop.record()
+            time.sleep(1e-3)
+            for _ in range(before + 1):
+                turn[0] += 1
+                at = turn[0] % self.SETS
+                start, stop = self.event(), self.event()
+                prepare(at)
+                start.record()
+                self.launch(kernel, at)
+                stop.record()
             return [(start, stop)], 1
         return lambda: self.pairs(kernels, take)
 
@@ -302,7 +304,7 @@ class Stopwatch:
             base_us.append(times[0])
         return ratios, base_us
 
-    def regime(self, kernels, regime, settle_ms):
+    def regime(self, kernels, regime, settle):
         """What takes a block of it: log ratios, and the base's times in us."""
         def isolated(at):
             self.read()
@@ -314,12 +316,12 @@ class Stopwatch:
             for x in (self.sets[at][0], self.sets[at][2]):
                 x.view(self.torch.int32).sum()
         if regime == "dirty":
-            return lambda: self.dirty(kernels, settle_ms)
+            return lambda: self.dirty(kernels, settle)
         if regime == "isolated":
-            return self.alone(kernels, isolated, settle_ms)
+            return self.alone(kernels, isolated, settle)
         if regime == "activations":
-            return self.alone(kernels, activations, settle_ms)
-        return self.together(kernels, self.SETS if regime == "stream" else 1, settle_ms)
+            return self.alone(kernels, activations, settle)
+        return self.together(kernels, self.SETS if regime == "stream" else 1, settle)
 
     def forget(self, watches):
         """The memory of all goes back, so that the next row's lies elsewhere."""
@@ -340,10 +342,10 @@ class Stopwatch:
 # ---- both ----
 
 def taken(bench, watch, loaded, paths, name, problem, regime, settle):
-    """(ratio, error, base us) of one instance by bench, and by the other for each time that it
-    settles the device for."""
+    """(ratio, error, base us) of one instance by bench, and by the other for each way in which it
+    settles the device."""
     bench.open(name, problem, *paths, regime)
-    others = [watch.regime(loaded, regime, ms) for ms in settle]
+    others = [watch.regime(loaded, regime, each) for each in settle]
     seen = [([], []) for _ in range(1 + len(settle))]
     if regime in ("isolated", "activations"):
         time.sleep(0.3)  # what ran before has its say in the clock for so long
@@ -376,7 +378,7 @@ def row(benches, watches, loaded, copies, problem, regime, settle):
     name = loaded[0][0].name.decode()
     parts = [taken(*each, name, problem, regime, settle)
              for each in zip(benches, watches, loaded, copies)]
-    return [(ms, compared(parts, 1 + i)) for i, ms in enumerate(settle)]
+    return [(each, compared(parts, 1 + i)) for i, each in enumerate(settle)]
 
 
 def load_copies(folder, scratch, name, same):
@@ -413,7 +415,7 @@ def main():
     scratch = Path(tempfile.mkdtemp())
     benches = [Bench(bench_path) for _ in range(INSTANCES)]
     tally = {regime: [0, 0, 0] for regime in SETTLE}
-    print("kernel,problem,regime,settle_ms,launches,bench_us,other_us,bench_pct,bench_se,other_pct,"
+    print("kernel,problem,regime,settle,launches,bench_us,other_us,bench_pct,bench_se,other_pct,"
           "other_se,difference,agrees")
     for line in Path(rows).read_text().split("\n"):
         if not line.strip():
@@ -436,8 +438,8 @@ def main():
                 continue
             _, agrees, opposed = found[0][1]
             tally[regime] = [a + b for a, b in zip(tally[regime], (1, agrees, opposed))]
-            for ms, (text, *_) in found:
-                print(f"{name},{problem},{regime},{ms},{benches[0].launches},{text}", flush=True)
+            for each, (text, *_) in found:
+                print(f"{name},{problem},{regime},{each},{benches[0].launches},{text}", flush=True)
         watches[0].forget(watches)
     for regime, (count, agree, opposed) in tally.items():
         if count:
