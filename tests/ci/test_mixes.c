@@ -130,6 +130,9 @@ TEST(the_mix_that_decides_comes_before_the_others)
     mixes_find(&run, &with);
     assert_string_equal(run.mixes[0].sentence, "mix m by b: +5.13 % (5.02 to 5.23 %)");
     assert_string_equal(run.mixes[9].name, "shown");
+    const char *text = mixes_text(&run);
+    assert_true(strncmp(text, "mix m by b: +5.13 %", strlen("mix m by b: +5.13 %")) == 0);
+    assert_non_null(strstr(text, "; 7 more mixes; "));
     run.results = NULL; // not the run's
     run_free(&run);
 }
