@@ -25,7 +25,7 @@
 struct arguments {
     struct options options;
     const char *kernel, *range, *output, *build, *show, *with;
-    uint32_t launch, limit_mib;
+    uint32_t launch, limit_mib, timeout_s;
     bool write;
 };
 
@@ -36,6 +36,9 @@ static const struct command_option own_options[] = {
                  launch, 1, 1000000000),
     OPTION_COUNT("limit", "MIB", "Memory that a record's buffers may hold [2048]", limit_mib, 1,
                  1 << 20),
+    OPTION_COUNT("timeout", "SECONDS",
+                 "In the sandbox: how long the program may take [600, as a build]", timeout_s, 1,
+                 86400),
     OPTION_TEXT("output", 'o', "DIR", "Keep the record and its buffers there", output),
     OPTION_FLAG("write", 'w',
                 "Add a [capture] section to " POLICY_PATH " for what takes most of the time, or "
@@ -69,6 +72,11 @@ static int check(void *arguments, struct error *err)
 }
 
 // ---- the program ----
+
+static uint32_t timeout_of(const struct arguments *a)
+{
+    return a->timeout_s ? a->timeout_s : 600;
+}
 
 // The text of the progress line while the program runs.
 struct telling {
@@ -161,7 +169,7 @@ static void free_place(struct place *place)
     free(place->directory);
 }
 
-static int run_program(int *status, const struct arguments *a, const char *folder,
+static int run_program(struct process_result *end, const struct arguments *a, const char *folder,
                        const char *library, struct context *context, struct error *err)
 {
     const struct words *words = &a->options.words;
@@ -174,6 +182,7 @@ static int run_program(int *status, const struct arguments *a, const char *folde
                                       .wish = {a->kernel, a->range, a->launch},
                                       .limit_bytes = (uint64_t)(a->limit_mib ? a->limit_mib : 2048)
                                                      << 20,
+                                      .time_s = timeout_of(a),
                                       .tick = tick,
                                       .tick_context = &telling};
     fflush(stdout);
@@ -192,7 +201,7 @@ static int run_program(int *status, const struct arguments *a, const char *folde
         progress_begin(&context->progress);
         telling.began_s = monotonic_s();
         telling.next_s = telling.began_s + 1;
-        result = capture_run(status, &program, err);
+        result = capture_run(end, &program, err);
         progress_end(&context->progress);
     }
     free_place(&place);
@@ -814,18 +823,29 @@ static const char *no_gpu(void)
                : "; this machine has no GPU (/dev/nvidiactl), and a capture is taken where one is";
 }
 
-static int tell(enum conclusion *out, const struct arguments *a, const char *folder, int status,
-                struct error *err)
+static void describe_end(char *out, size_t size, const struct process_result *ended)
+{
+    if (ended->end == PROCESS_EXITED)
+        snprintf(out, size, "exit code %d", ended->code);
+    else if (ended->end == PROCESS_SIGNALLED)
+        snprintf(out, size, "killed by signal %d", ended->code);
+    else
+        process_describe(out, size, ended);
+}
+
+static int tell(enum conclusion *out, const struct arguments *a, const char *folder,
+                const struct process_result *ended, struct error *err)
 {
     struct arena arena = {0};
     struct capture_surveys surveys;
     char end[64];
+    const bool failed = ended->end != PROCESS_EXITED || ended->code;
     size_t count = 0;
     int result = capture_surveys(&surveys, folder, &arena, err);
     if (result == 0) {
         const struct survey_kernel **kernels = sorted(&surveys, &count, &arena);
-        capture_describe(end, sizeof(end), status);
-        if (!surveys.count && (status || a->write))
+        describe_end(end, sizeof(end), ended);
+        if (!surveys.count && (failed || a->write))
             result = error_set(
                 err, "%s: %s, and it did not start the CUDA driver: nothing was captured%s",
                 a->options.words.items[0], end, no_gpu());
@@ -849,7 +869,7 @@ static int capture(enum conclusion *out, const struct arguments *a, struct conte
 {
     char library[PATH_MAX], folder[PATH_MAX] = "/tmp/plumb-capture-XXXXXX";
     struct error ignored;
-    int status = 0;
+    struct process_result end = {0};
     if (!files_own(library, "plumb_capture.so"))
         return error_set(
             err, "%s: there is no such library: this plumb was built without CUPTI's headers",
@@ -862,9 +882,15 @@ static int capture(enum conclusion *out, const struct arguments *a, struct conte
     if (a->output ? files_make_directory(a->output, err) || !realpath(a->output, folder)
                   : !mkdtemp(folder))
         return error_set(err, "%s: %s", a->output ? a->output : folder, strerror(errno));
-    int result = run_program(&status, a, folder, library, context, err);
-    if (result == 0)
-        result = tell(out, a, folder, status, err);
+    int result = run_program(&end, a, folder, library, context, err);
+    if (result == 0 && end.end == PROCESS_TIMED_OUT)
+        result = error_set(err,
+                           "%s: it did not end within %u s, and a program that may be a stranger's "
+                           "is then ended: let it do less, or give --timeout SECONDS%s",
+                           a->options.words.items[0], timeout_of(a),
+                           end.crowded ? "; others had the processors" : "");
+    else if (result == 0)
+        result = tell(out, a, folder, &end, err);
     if (!a->output)
         files_remove(folder, &ignored);
     return result;

@@ -592,7 +592,8 @@ static bool base_builds(struct context *context, const struct to_build *what,
 
 // Makes the build. A build that ran out of time is tried once more, because the machine may have
 // been busy. If it ran out of memory or the like, the commit is to blame only if its base is known
-// to build within the same limits, or if the commit is one of many; otherwise the result is -1.
+// to build within the same limits, or if the commit is one of many; otherwise the result is -1. If
+// others had the processors, nothing is known of the commit: its base was built at another time.
 static int build_it(struct build *build, struct context *context, const struct to_build *what,
                     const struct recipe *recipe, struct arena *arena, struct error *err)
 {
@@ -600,21 +601,23 @@ static int build_it(struct build *build, struct context *context, const struct t
     const char *base = what->base ? what->base->id : NULL, *id = what->commit->id;
     int status = 0;
     build->state = BUILD_TIMEOUT;
-    for (int tries = 0; status == 0 && tries < 2 && build->state == BUILD_TIMEOUT; tries++) {
+    build->crowded = false;
+    int tries = 0;
+    for (; status == 0 && tries < 2 && build->state == BUILD_TIMEOUT && !build->crowded; tries++) {
         if (tries)
             progress_note(&context->progress, "%.10s: %s; it is built once more", id,
                           build->reason);
         status = build_commit(build, &builder, context->repository, id, base, recipe, arena, err);
     }
     if (status || (build->state != BUILD_TIMEOUT && build->state != BUILD_STARVED) ||
-        what->may_lack || base_builds(context, what, recipe, arena))
+        (!build->crowded && (what->may_lack || base_builds(context, what, recipe, arena))))
         return status;
     double load = 0;
     getloadavg(&load, 1);
     return error_set(err,
                      "commit %.12s: its build was not done: %s%s, at a load of %.1f on %ld "
                      "processors; build.timeout and build.memory say what it may take",
-                     id, build->reason, build->state == BUILD_TIMEOUT ? " (twice)" : "", load,
+                     id, build->reason, tries > 1 ? " (twice)" : "", load,
                      sysconf(_SC_NPROCESSORS_ONLN));
 }
 

@@ -1203,6 +1203,10 @@ static int join(struct policy *policy, const struct policy *trusted, struct erro
     join_gates(&policy->gate, &trusted->gate);
     recipe_confine(&policy->recipe, &trusted->recipe);
     policy->timeout_s = fmin(policy->timeout_s, trusted->timeout_s);
+    policy->samples = trusted->samples;
+    policy->search_s = trusted->search_s;
+    policy->sick = trusted->sick;
+    policy->fleet = trusted->fleet;
     return 0;
 }
 
@@ -1229,6 +1233,9 @@ int policy_confine(bool *changed, struct policy *policy, const struct policy *tr
     recipe->environment_count = kept;
     for (size_t i = 0; i < policy->toolchain_count; i++)
         *changed |= confine_toolchain(&policy->toolchains[i], trusted);
+    // Reports lead their readers there.
+    policy->commit_url = trusted ? trusted->commit_url : NULL;
+    policy->site_url = trusted ? trusted->site_url : NULL;
     return trusted ? join(policy, trusted, err) : 0;
 }
 

@@ -303,9 +303,11 @@ void policy_free(struct policy *policy);
 //   - Margins: those of `trusted`, or smaller ones.
 //   - Seconds, pairs, processes and self tests: the larger number.
 //   - How to build: as in `policy`, within the time, memory and disk that both allow.
-// With `trusted` NULL, because there is none, no variable and no container is used, and a sandbox
-// is required unless the policy does not mention it. *changed: some key of this policy no longer
-// counts as it stands. -1: there are too many sections.
+//   - Samples, searches, a fleet's queue, and the addresses to which reports lead: those of
+//   `trusted`.
+// With `trusted` NULL, because there is none, no variable, container and address is used, and a
+// sandbox is required unless the policy does not mention it. *changed: some key of this policy no
+// longer counts as it stands. -1: there are too many sections.
 int policy_confine(bool *changed, struct policy *policy, const struct policy *trusted,
                    struct error *err);
 

@@ -75,7 +75,8 @@ static const char *const *confined(const struct capture_program *p, const char *
                                 .bind_count = p->shown_count + 2,
                                 .env = inner_environment(settings, count, arena),
                                 .directory = p->directory,
-                                .gpu = true};
+                                .gpu = true,
+                                .memory_bytes = process_fair_memory()};
     for (size_t i = 0; i < p->shown_count; i++)
         binds[i] = (struct sandbox_bind){.from = p->shown[i], .to = p->shown[i]};
     binds[p->shown_count] = (struct sandbox_bind){.from = p->library, .to = p->library};
@@ -84,21 +85,24 @@ static const char *const *confined(const struct capture_program *p, const char *
     return sandbox_argv(p->sandbox, &view, argv, arena);
 }
 
+// The program's words as a list that ends with NULL.
+static const char *const *words_of(const struct capture_program *p, struct arena *arena)
+{
+    const char **words = arena_alloc(arena, (p->word_count + 1) * sizeof(*words));
+    memcpy(words, p->words, p->word_count * sizeof(*words));
+    return words;
+}
+
 static void become(const struct capture_program *p)
 {
     struct arena arena = {0};
     size_t count;
     const char **settings = settings_of(p, &count, &arena);
-    const char **words = arena_alloc(&arena, (p->word_count + 1) * sizeof(*words));
-    memcpy(words, p->words, p->word_count * sizeof(*words));
-    const char *const *line = p->sandbox ? confined(p, settings, count, words, &arena) : words;
-    size_t length = 0;
-    while (line[length])
-        length++;
-    char **argv = arena_alloc(&arena, (length + 1) * sizeof(*argv));
-    for (size_t i = 0; i < length; i++)
-        argv[i] = arena_strdup(&arena, line[i]);
-    for (size_t i = 0; i < count && !p->sandbox; i++)
+    const char *const *words = words_of(p, &arena);
+    char **argv = arena_alloc(&arena, (p->word_count + 1) * sizeof(*argv));
+    for (size_t i = 0; i < p->word_count; i++)
+        argv[i] = arena_strdup(&arena, words[i]);
+    for (size_t i = 0; i < count; i++)
         putenv(arena_strdup(&arena, settings[i]));
     if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
         execvp(argv[0], argv);
@@ -106,18 +110,19 @@ static void become(const struct capture_program *p)
     _exit(127);
 }
 
-int capture_run(int *status, const struct capture_program *p, struct error *err)
+// The user's own program. It gets the interrupt of the terminal, too, and its end is reported.
+static int run_own(struct process_result *out, const struct capture_program *p, struct error *err)
 {
     enum { TICK_US = 50000 };
     const pid_t child = fork();
+    int result = 0, status = 0;
     if (child < 0)
         return error_set(err, "%s: cannot be started: %s", p->words[0], strerror(errno));
     if (child == 0)
         become(p);
-    signal(SIGINT, SIG_IGN); // the program gets the signal, too, and its end is reported
-    int result = 0;
+    signal(SIGINT, SIG_IGN);
     for (pid_t ended = 0; result == 0 && ended != child;) {
-        ended = waitpid(child, status, WNOHANG);
+        ended = waitpid(child, &status, WNOHANG);
         if (ended < 0 && errno != EINTR)
             result = error_set(err, "%s: cannot be waited for: %s", p->words[0], strerror(errno));
         if (ended == 0) {
@@ -126,15 +131,60 @@ int capture_run(int *status, const struct capture_program *p, struct error *err)
         }
     }
     signal(SIGINT, SIG_DFL);
+    *out = (struct process_result){.end = WIFSIGNALED(status) ? PROCESS_SIGNALLED : PROCESS_EXITED,
+                                   .code = WIFSIGNALED(status) ? WTERMSIG(status)
+                                                               : WEXITSTATUS(status)};
     return result;
 }
 
-void capture_describe(char *out, size_t size, int status)
+static volatile sig_atomic_t interrupted;
+
+static void note_interrupt(int number)
 {
-    if (WIFSIGNALED(status))
-        snprintf(out, size, "killed by signal %d", WTERMSIG(status));
-    else
-        snprintf(out, size, "exit code %d", WEXITSTATUS(status));
+    (void)number;
+    interrupted = 1;
+}
+
+static bool tick_on(void *context)
+{
+    const struct capture_program *p = context;
+    p->tick(p->tick_context);
+    return !interrupted;
+}
+
+// A program that may be a stranger's. It has a session of its own, so an interrupt ends it from
+// here.
+static int run_confined(struct process_result *out, const struct capture_program *p,
+                        struct error *err)
+{
+    enum { PROCESSES_MOST = 4096 };
+    static const uint64_t file_bytes = (uint64_t)4 << 30, disk_bytes = (uint64_t)16 << 30;
+    struct arena arena = {0};
+    struct capture_program copy = *p;
+    size_t count;
+    const char **settings = settings_of(p, &count, &arena);
+    const struct process_plan plan = {
+        .argv = confined(p, settings, count, words_of(p, &arena), &arena),
+        .env = sandbox_environment(p->sandbox, &arena),
+        .limits = {.time_s = p->time_s,
+                   .processes = PROCESSES_MOST,
+                   .file_bytes = p->limit_bytes > file_bytes ? p->limit_bytes : file_bytes,
+                   .together_bytes = process_fair_memory(),
+                   .disk_bytes = p->limit_bytes > disk_bytes ? 2 * p->limit_bytes : disk_bytes,
+                   .folders = {p->folder}},
+        .tick = tick_on,
+        .tick_context = &copy};
+    interrupted = 0;
+    signal(SIGINT, note_interrupt);
+    const int result = process_run(out, &plan, err);
+    signal(SIGINT, SIG_DFL);
+    arena_free(&arena);
+    return result;
+}
+
+int capture_run(struct process_result *out, const struct capture_program *p, struct error *err)
+{
+    return p->sandbox ? run_confined(out, p, err) : run_own(out, p, err);
 }
 
 // ---- the folder ----

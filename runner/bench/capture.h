@@ -8,6 +8,7 @@
 
 #include "model/record/record.h"
 #include "model/result.h"
+#include "runner/child/process.h"
 #include "runner/child/sandbox.h"
 
 // What is recorded of a program's launches.
@@ -16,8 +17,9 @@ struct capture_wish {
     uint64_t launch;            // number of the launch or range; 0: one of each shape
 };
 
-// The program to run. A user's own program runs as it is, without sandbox and limits. A program of
-// a checkout, which may be untrusted, runs in the sandbox.
+// The program to run. A user's own program runs as it is, without sandbox and limits, until it ends
+// or the user ends it. A program of a checkout, which may be untrusted, runs in the sandbox, within
+// the limits of a build.
 struct capture_program {
     const char *const *words; // followed by their number
     size_t word_count;
@@ -27,14 +29,14 @@ struct capture_program {
     size_t shown_count;
     const char *folder, *library; // the folder that the library writes to, and the library
     struct capture_wish wish;
+    double time_s; // in the sandbox: own time (process.h) that it may take
     uint64_t limit_bytes;
     void (*tick)(void *context); // called twenty times a second while it runs
     void *tick_context;
 };
-// Runs the program. Its output goes to standard error. *status is that of waitpid().
-int capture_run(int *status, const struct capture_program *program, struct error *err);
-// Describes a status: "exit code 2", "killed by signal 11".
-void capture_describe(char *out, size_t size, int status);
+// Runs the program. Its output goes to standard error.
+int capture_run(struct process_result *out, const struct capture_program *program,
+                struct error *err);
 
 struct capture_surveys {
     struct survey *items;

@@ -1052,7 +1052,10 @@ static void judge(struct build *build, const struct work *work, const struct pro
     build->reason = "";
     if (result->end == PROCESS_TIMED_OUT) {
         build->state = BUILD_TIMEOUT;
-        build->reason = arena_strdup(arena, ending);
+        build->crowded = result->crowded;
+        build->reason = result->crowded
+                            ? arena_printf(arena, "%s, in which others had the processors", ending)
+                            : arena_strdup(arena, ending);
     } else if (result->end != PROCESS_EXITED || result->code != 0) {
         build->state = ran_out(result, log, work->directory) ? BUILD_STARVED : BUILD_FAILED;
         build->reason =

@@ -158,8 +158,9 @@ enum build_state {
 };
 struct build {
     enum build_state state;
-    bool cached; // it was found in the cache and not made now
-    bool unkept; // it failed because a program is missing, which this machine may have later
+    bool cached;  // it was found in the cache and not made now
+    bool crowded; // BUILD_TIMEOUT: others had the processors
+    bool unkept;  // it failed because a program is missing, which this machine may have later
     char key[OBJECT_ID_TEXT]; // the key of this content; heads have separate keys
     const char *directory;    // absolute path of this key's folder in the cache; "" unless kept
     const char *out;          // absolute path, without links, of the folder with the libraries; ""

@@ -1168,7 +1168,8 @@ static void close_plumbing(struct plumbing *p)
 }
 
 // The input is a socket, so that writing to a dead child gives an error code and not SIGPIPE.
-static int open_plumbing(struct plumbing *p, bool talks, struct error *err)
+// `shows`: what the child prints goes to standard error.
+static int open_plumbing(struct plumbing *p, bool talks, bool shows, struct error *err)
 {
     bool ok = pipe2(p->errors, O_CLOEXEC) == 0 && pipe2(p->status, O_CLOEXEC) == 0 &&
               pipe2(p->start, O_CLOEXEC) == 0;
@@ -1177,7 +1178,11 @@ static int open_plumbing(struct plumbing *p, bool talks, struct error *err)
              shutdown(p->input[1], SHUT_WR) == 0 && pipe2(p->output, O_CLOEXEC) == 0;
     else if (ok)
         ok = (p->input[1] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0 &&
-             (p->output[1] = fcntl(p->errors[1], F_DUPFD_CLOEXEC, 0)) >= 0;
+             (p->output[1] = fcntl(shows ? STDERR_FILENO : p->errors[1], F_DUPFD_CLOEXEC, 0)) >= 0;
+    if (ok && shows) {
+        close_fd(&p->errors[1]);
+        ok = (p->errors[1] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) >= 0;
+    }
     const int ours[] = {p->input[0], p->output[0], p->errors[0], p->status[0]};
     for (size_t i = 0; ok && i < ARRAY_COUNT(ours); i++) {
         if (ours[i] >= 0)
@@ -1198,7 +1203,7 @@ static int start(struct process *process, const struct process_plan *plan, bool 
         error_set(err, "%s: program not found; is it installed and in PATH?", plan->argv[0]);
         goto done;
     }
-    if (open_plumbing(&pipes, talks, err))
+    if (open_plumbing(&pipes, talks, plan->tick, err))
         goto done;
     uint32_t processes = plan->limits.processes;
     const struct keeper_job job = {
@@ -1243,16 +1248,17 @@ static int process_open(struct process **out, const struct process_plan *plan, b
     struct process *process = xcalloc(1, sizeof(*process));
     process->input = process->output = process->errors = process->status = -1;
     process->started_s = now_s();
-    process->life = allow(process, plan->limits.time_s > 0 ? plan->limits.time_s : INFINITY);
-    process->talk = allow(process, INFINITY);
-    if (plan->limits.time_s > 0)
-        begin_to_look(&process->use, plan->limits.time_s);
     // What is reported of a child that could not even be ended.
     process->report.status = SIGKILL;
     if (log_open(&process->log, plan->log_path, plan->log_bytes, err))
         goto fail;
     if (start(process, plan, talks, err))
         goto fail;
+    // From here on, for on a crowded machine it takes long until a child's program begins.
+    process->life = allow(process, plan->limits.time_s > 0 ? plan->limits.time_s : INFINITY);
+    process->talk = allow(process, INFINITY);
+    if (plan->limits.time_s > 0)
+        begin_to_look(&process->use, plan->limits.time_s);
     *out = process;
     return 0;
 fail:
@@ -1348,8 +1354,22 @@ static void wait_life(struct process *process)
         wait_events(process, -1, 0, INFINITY);
 }
 
+void process_allow(struct process *process, double seconds)
+{
+    process->talk = allow(process, seconds);
+    begin_to_look(&process->use, seconds);
+}
+
+bool process_crowded(const struct process *process)
+{
+    const struct allowance *a = process->timed_out ? &process->life : &process->talk;
+    const double wall_s = now_s() - a->begun_s;
+    return wall_s - (process->use.lost_s - a->lost_s) < a->seconds;
+}
+
 static void finish(struct process_result *out, struct process *process)
 {
+    const bool crowded = process->timed_out && process_crowded(process);
     if (!wait_report(process, KEEPER_PATIENCE_S))
         kill(process->keeper, SIGKILL);
     if (process->errors >= 0)
@@ -1371,6 +1391,7 @@ static void finish(struct process_result *out, struct process *process)
         result.end = PROCESS_TIMED_OUT;
     else if (process->stopped)
         result.end = PROCESS_STOPPED;
+    result.crowded = result.end == PROCESS_TIMED_OUT && crowded;
     if (out)
         *out = result;
     close_fd(&process->input);
@@ -1382,12 +1403,28 @@ static void finish(struct process_result *out, struct process *process)
     free(process);
 }
 
+// The same, with a call of tick() between short waits.
+static void wait_ticking(struct process *process, const struct process_plan *plan)
+{
+    static const double tick_s = 0.05;
+    while (process->status >= 0 && !process->timed_out && !process->stopped) {
+        wait_events(process, -1, 0, now_s() + tick_s);
+        if (process->status >= 0 && !plan->tick(plan->tick_context)) {
+            process->stopped = true;
+            order_end(process);
+        }
+    }
+}
+
 int process_run(struct process_result *out, const struct process_plan *plan, struct error *err)
 {
     struct process *process;
     if (process_open(&process, plan, false, err))
         return -1;
-    wait_life(process);
+    if (plan->tick)
+        wait_ticking(process, plan);
+    else
+        wait_life(process);
     finish(out, process);
     return 0;
 }
@@ -1419,8 +1456,8 @@ done:
 
 int process_write(struct process *process, const char *text, double timeout_s)
 {
-    double until_s = now_s() + timeout_s;
     size_t left = strlen(text);
+    process_allow(process, timeout_s);
     while (left > 0) {
         ssize_t sent = send(process->input, text, left, MSG_NOSIGNAL);
         if (sent > 0) {
@@ -1430,9 +1467,9 @@ int process_write(struct process *process, const char *text, double timeout_s)
         }
         if (sent < 0 && errno != EAGAIN && errno != EINTR)
             return -1;
-        if (now_s() >= until_s || process->timed_out)
+        if (process->timed_out || is_over(process, &process->talk))
             return -1;
-        wait_events(process, process->input, POLLOUT, until_s);
+        wait_events(process, process->input, POLLOUT, end_of(process, &process->talk));
     }
     return 0;
 }
@@ -1459,19 +1496,6 @@ static bool take_line(enum process_line *kind, struct process *process, char *ou
     memmove(process->line, end + 1, process->used);
     *kind = whole ? PROCESS_LINE : PROCESS_LINE_LONG;
     return true;
-}
-
-void process_allow(struct process *process, double seconds)
-{
-    process->talk = allow(process, seconds);
-    begin_to_look(&process->use, seconds);
-}
-
-bool process_crowded(const struct process *process)
-{
-    const struct allowance *a = process->timed_out ? &process->life : &process->talk;
-    const double wall_s = now_s() - a->begun_s;
-    return wall_s - (process->use.lost_s - a->lost_s) < a->seconds;
 }
 
 enum process_line process_read(struct process *process, char *out, size_t size, double timeout_s)

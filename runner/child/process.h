@@ -55,6 +55,11 @@ struct process_plan {
     // The child and all its descendants avoid processors on which others measure, also those where
     // measuring begins later (processors.h). NULL: the scheduler decides.
     const struct processors_site *aside;
+    // For process_run(): what the child prints goes to standard error as it comes, and into no log.
+    // tick() is called about twenty times a second; where it returns false, the child is ended
+    // (PROCESS_STOPPED). NULL: neither.
+    bool (*tick)(void *context);
+    void *tick_context;
 };
 
 enum process_end {
@@ -69,6 +74,7 @@ struct process_result {
     enum process_end end;
     int code;
     double wall_s;
+    bool crowded;          // PROCESS_TIMED_OUT: it still had own time, so the machine is to blame
     double cpu_s;          // user + system time of the child and the descendants that it waited for
     uint64_t memory_bytes; // the largest resident set among them
 };
@@ -97,7 +103,7 @@ int process_capture(struct process_result *out, char **said, const struct proces
 // process_stop().
 struct process;
 int process_start(struct process **out, const struct process_plan *plan, struct error *err);
-// Writes the whole text. -1: the child is gone, or did not read it within timeout_s.
+// Writes the whole text. -1: the child is gone, or did not read it within timeout_s of own time.
 int process_write(struct process *process, const char *text, double timeout_s);
 
 enum process_line {

@@ -455,6 +455,32 @@ TEST(limits_of_a_build_and_of_a_kernel_are_those_that_both_allow)
     policy_free(&trusted);
 }
 
+// Readers of a report follow its links, and a fleet's job is paid by an account.
+TEST(a_report_leads_nowhere_that_the_trusted_branch_does_not_name)
+{
+    static const char own[] = "[report]\n\tcommit-url = https://ours.example/%s\n\tsite-url = "
+                              "https://ours.example/\n[fleet]\n\taccount = ours\n";
+    static const char strange[] = "[report]\n\tcommit-url = https://strange.example/%s\n\tsite-url"
+                                  " = https://strange.example/\n[fleet]\n\taccount = strange\n"
+                                  "[measure]\n\tsamples = 100000\n[history]\n\tsearch = 86400\n"
+                                  "\tsick = 10\n";
+    struct policy theirs = with_limits(strange), trusted = with_limits(own);
+    assert_true(confine(&theirs, &trusted));
+    assert_string_equal(theirs.commit_url, "https://ours.example/%s");
+    assert_string_equal(theirs.site_url, "https://ours.example/");
+    assert_string_equal(theirs.fleet.account, "ours");
+    assert_int_equal(theirs.samples, trusted.samples);
+    assert_int_equal(theirs.search_s, trusted.search_s);
+    assert_true(theirs.sick == trusted.sick);
+    policy_free(&theirs);
+    policy_free(&trusted);
+    theirs = with_limits(strange);
+    confine(&theirs, NULL);
+    assert_null(theirs.commit_url);
+    assert_null(theirs.site_url);
+    policy_free(&theirs);
+}
+
 // What one of two policies leaves to the device's kind is measured beside what the other names.
 TEST(regimes_of_both_count_and_each_kind_has_its_own_where_none_is_named)
 {
