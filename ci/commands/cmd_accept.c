@@ -312,11 +312,11 @@ const struct command command_accept = {
     .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc = "Accepts changes of baseline: writes them as epochs into a file to be committed and "
-           "reviewed.\v"
-           "SERIES is 'KERNEL [PROBLEM [DEVICE]]' with * and ? as wildcards; without any, all that "
-           "the gate found slower, faster or gone is accepted. A mix has mix:NAME in its problem's "
-           "place, a metric metric:NAME. Commit the file with the change: the "
-           "gate then says accepted instead of slower (gate.accept in the policy), and the events "
-           "that led to the accepted state are accepted too (`plumb events`).",
+    .doc = "Accepts changes of baseline: writes them as epochs into a file that is committed "
+           "and reviewed.\v"
+           "SERIES is 'KERNEL [PROBLEM [DEVICE]]' with * and ? as wildcards. Without any, "
+           "plumb accepts all that the gate found slower, faster or gone. A mix has mix:NAME "
+           "in place of a problem, a metric metric:NAME. Commit the file with the change: then "
+           "the gate says accepted instead of slower (gate.accept in the policy), and the "
+           "events that led to the accepted state are accepted, too (`plumb events`).",
 };

@@ -961,7 +961,7 @@ static const struct option_use uses[] = {{"run", reads_store, "--store FILE"}, {
 
 const struct command command_accuracy = {
     .name = "accuracy",
-    .summary = "How far models are from measured times; fits one bias per kernel",
+    .summary = "Compare models with measured times; fit one bias per kernel",
     .json =
         "models (model, rows, refused, why, mape, median, p90, p99, bias, mean_ratio, within_10, "
         "within_1_sigma, within_2_sigma, tau, picked, picked_worst; all fractions), chosen "
@@ -977,26 +977,25 @@ const struct command command_accuracy = {
     .size = sizeof(struct arguments),
     .run = run,
     .doc =
-        "Compares predictions with measured times. A line 'NAME +bias' has a bias for each kernel "
-        "and regime: a factor, a slope with the size and an offset in time, fitted on half of the "
-        "shapes and judged on the other half, both ways round; 'NAME, no tile' are the kernels "
-        "that say nothing of their tile, a library's; 'NAME, REGIME' are the leading model's rows "
-        "of one regime, where they are of several, and 'NAME, GPU judged' those of GPUs that "
-        "hopper was held to times of, where not all are, as the lines above the table say. Rows "
-        "that do not say how they were timed are "
-        "taken for what fits the leading model best, which is the first that is given, or hopper; "
-        "the first line says so.\v"
-        "The columns: rows predicted, rows refused; MAPE, median, p90 and p99 of |predicted / "
-        "measured - 1|, in percent; bias, 100 times the mean of log(predicted / measured); ratio, "
-        "the mean of predicted / measured; in10%, the percent of rows within 10 %; 1sigma and "
-        "2sigma, the percent within the columns band and band_95 that `plumb predict` writes, "
-        "which "
-        "mean to hold 68 and 95 %; tau, Kendall's, of the "
-        "configurations of each problem; A/BF, the time of the best configuration over that of the "
-        "one the model picks, in the mean, and of the worst problem. --problems tells tau and A/BF "
-        "of "
-        "each problem, and which of its measured times, #1 the best, is that of the configuration "
-        "picked.\n"
+        "Compares predictions with measured times. Each line of the table is one model. "
+        "Lines with more words are parts of it: 'NAME +bias' adds a bias for each kernel "
+        "and regime (a factor, a slope with the size and an offset in time), fitted on half "
+        "of the shapes and judged on the other half, both ways round; 'NAME, no tile' has "
+        "the kernels that do not state their tile, such as a library's; 'NAME, REGIME' has "
+        "the rows of one regime, if there are several; 'NAME, GPU judged' has the rows of "
+        "GPUs on which hopper was judged, if there are others. The last two are of the "
+        "leading model: the first one that --model names, else hopper. If rows do not say "
+        "how they were timed, plumb takes what fits the leading model best, and the first "
+        "line says so.\v"
+        "The columns: rows predicted, rows refused; MAPE, median, p90 and p99 of |predicted "
+        "/ measured - 1|, in percent; bias, 100 times the mean of log(predicted / "
+        "measured); ratio, the mean of predicted / measured; in10%, the percent of rows "
+        "within 10 %; 1sigma and 2sigma, the percent of rows within the columns band and "
+        "band_95 of `plumb predict`, which should be 68 and 95; tau, Kendall's rank "
+        "correlation over the configurations of a problem; A/BF, the time of the best "
+        "configuration over the time of the one that the model picks, in the mean and on "
+        "the worst problem. --problems prints tau and A/BF of each problem, and the rank of "
+        "the picked configuration by measured time (#1 is the fastest).\n"
         "Columns of a CSV: " ROWS_COLUMNS " (or us, runtime_us). What bin/sweep prints is read as "
         "it is. A column whose name is nearly one of these is refused.",
 };

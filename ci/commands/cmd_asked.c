@@ -52,7 +52,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 
 const struct command command_asked = {
     .name = "asked",
-    .summary = "What a comment asks for (/plumb gate ...), as options of gate",
+    .summary = "Turn a comment (/plumb gate ...) into options of gate",
     .words = "FILE",
     .words_least = 1,
     .words_most = 1,

@@ -1199,22 +1199,18 @@ const struct command command_bisect = {
     .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc =
-        "Finds the commit that changed a series' time.\v"
-        "Commits from GOOD to BAD by first parents are measured side by side with GOOD, each "
-        "time the one that tells most, until one of them holds the confidence asked for. "
-        "Commits that do not build or compute wrong results are passed over, and their "
-        "successors not blamed for them. Every comparison is kept in the store: a bisection that "
-        "was interrupted goes on. With --toolchain the commit stays and toolchains of the policy "
-        "are "
-        "searched: which of them made the series slower. With --events the good and bad commits "
-        "come from the open events "
-        "of "
-        "several commits (`plumb events`); what came out is kept with each. With --drivers the "
-        "store's plain runs "
-        "are read: how much each new driver moved the codes that ran under it and the one before. "
-        "No pair can be made across drivers, so the interval is of how runs under one driver "
-        "differ, and one run under each bounds nothing.\n\nExit: 0 found, 2 "
-        "not one commit but several or none, 4 the "
-        "tool could not do its work.",
+    .doc = "Finds the commit that changed a series' time.\v"
+           "plumb measures commits between GOOD and BAD (by first parents) side by side with "
+           "GOOD. Each time it takes the commit that tells most, until one commit holds the "
+           "confidence asked for. It passes over commits that do not build or compute wrong "
+           "results, and does not blame their successors for them. Every comparison is kept in "
+           "the store, so an interrupted bisection goes on.\n\n"
+           "With --toolchain the commit stays, and plumb searches the policy's toolchains: "
+           "which of them made the series slower? With --events the good and bad commits come "
+           "from the open events that name several commits (`plumb events`), and each event "
+           "keeps the result. With --drivers plumb measures nothing: it reads plain runs of "
+           "the store, and says how much each new driver moved the codes that ran under it and "
+           "under the driver before. No pair can be made across drivers, so the interval says "
+           "how runs under one driver differ; one run under each driver gives no interval.\n\n"
+           "Exit: 0 found, 2 several commits or none, 4 the tool could not do its work.",
 };

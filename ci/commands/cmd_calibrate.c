@@ -490,16 +490,17 @@ const struct command command_calibrate = {
     .check = check,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc =
-        "Measures the profile of every device of the policy that is here. With --study it measures "
-        "what seed 2's document did: ten instructions in 1 to 128 chains, latencies of shared "
-        "memory, L1, L2 and DRAM, copies by one thread to all SMs, four transposes, with --kernels "
-        "the GEMM ladder at its size; each beside the document's own figure. -o FOLDER then leaves "
-        "study.csv, instructions.svg, copies.svg and gemm.svg there.\v"
-        "Each figure is read at least three times; one whose readings do not agree is refused by "
-        "name and the shipped figure stays. `plumb list devices` shows every number's origin. With "
-        "-o FILE (here a file, not a folder) the profile is written there too, for --gpu FILE on "
-        "machines without that device. Where the shipped profile was judged (`plumb list gpus`), "
-        "predictions take the measured one once a run has five times of the device, of which it is "
-        "no farther off.",
+    .doc = "Measures the profile of every device of the policy that is on this machine. With "
+           "--study it measures what a published study of an H100 (seed 2) did, and prints the "
+           "study's own figures beside: ten instructions in 1 to 128 chains, latencies of "
+           "shared memory, L1, L2 and DRAM, copies by one thread to all SMs, four transposes, "
+           "and with --kernels the GEMM ladder at the study's size. -o FOLDER then leaves "
+           "study.csv, instructions.svg, copies.svg and gemm.svg there.\v"
+           "Each figure is read at least three times. If its readings do not agree, plumb "
+           "refuses the figure by name and the shipped figure stays. `plumb list devices` "
+           "shows where every number comes from. With -o FILE (here a file, not a folder) the "
+           "profile is written there, too, for --gpu FILE on machines without that device. If "
+           "the shipped profile was judged (`plumb list gpus`), predictions use the measured "
+           "one only after a run had five times of the device and the measured profile was no "
+           "farther off.",
 };

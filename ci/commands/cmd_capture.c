@@ -1118,7 +1118,8 @@ static const struct option_use uses[] = {
 
 const struct command command_capture = {
     .name = "capture",
-    .summary = "Run a CUDA program once: which kernels it launches, and one of them as a record",
+    .summary =
+        "Run a CUDA program once: list the kernels that it launches, or keep one as a record",
     .words = "-- COMMAND\n--show FILE",
     .words_most = WORDS_ANY,
     .options = own_options,

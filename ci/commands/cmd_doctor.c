@@ -459,7 +459,7 @@ static const struct option_use uses[] = {
 
 const struct command command_doctor = {
     .name = "doctor",
-    .summary = "What of this machine disturbs measurements, and what to do",
+    .summary = "Find what on this machine disturbs measurements, and what to do",
     .json = "findings (weight, topic, fact, advice); disturbing, how many of them do.",
     .shared = SHARED_STORE,
     .options = own_options,
@@ -467,13 +467,13 @@ const struct command command_doctor = {
     .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc =
-        "Looks at GPUs (driver, clocks, throttling, ECC, MIG, other processes), CPUs and cores, "
-        "load, clock source, huge pages, control group, disk, sandbox and the submodules of HEAD. "
-        "It says what each means for verdicts, and names GPUs that were taken out.\v"
-        "Nothing is changed, except with --controls: that judges the GPUs of the store by their "
-        "newest runs. A GPU is taken out when its controls are slower than the policy's "
-        "history.sick allows, in two runs in a row under one driver, or when its controls do not "
-        "work any more. Nothing is measured on it until --clear. The exit code is 0 when nothing "
-        "disturbs, 2 when something does, 4 when it could not look.",
+    .doc = "Looks at GPUs (driver, clocks, throttling, ECC, MIG, other processes), CPUs and "
+           "cores, load, clock source, huge pages, control group, disk, sandbox and the "
+           "submodules of HEAD. It says what each finding means for verdicts, and names GPUs "
+           "that were taken out of service.\v"
+           "It changes nothing, except with --controls: then it judges the store's GPUs by "
+           "their newest runs. It takes a GPU out of service if the GPU's controls are slower "
+           "than the policy's history.sick allows, in two runs in a row under one driver, or "
+           "if they no longer work. plumb measures nothing on such a GPU until --clear. The "
+           "exit code is 0 if nothing disturbs, 2 if something does, 4 if it could not look.",
 };

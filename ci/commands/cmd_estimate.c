@@ -79,7 +79,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 
 const struct command command_estimate = {
     .name = "estimate",
-    .summary = "Startup and throughput from measured transfers",
+    .summary = "Estimate startup and throughput from measured transfers",
     .words = "BYTES:TIME BYTES:TIME...",
     .words_least = 2,
     .words_most = WORDS_ANY,

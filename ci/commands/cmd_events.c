@@ -740,7 +740,7 @@ static const struct option_use uses[] = {
 
 const struct command command_events = {
     .name = "events",
-    .summary = "What changed, by cause, and what became of it",
+    .summary = "List changes by cause, and say what became of them",
     .words = "[list | show EVENT... | accept EVENT... | dismiss EVENT... | fixed EVENT... | "
              "take EVENT...]",
     .words_most = WORDS_ANY,
@@ -754,32 +754,31 @@ const struct command command_events = {
     .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc =
-        "Lists what changed in the histories of the store, gathered by cause.\v"
-        "An event is one cause of change: the commits it may have begun with and all series that "
-        "it touches. Changes of the code that may have begun with the same commit are one event, "
-        "and so is a shift of a whole device. EVENT is its name, or the beginning of its name or "
-        "of a culprit's commit id.\n\n"
-        "States: new (found, the evidence over the whole history does not suffice yet), confirmed "
-        "(it does, and with what pairs cannot see the 99.99 % interval is on one side of 0: about "
-        "1 % of what is ever confirmed by links is false), fixed "
-        "(later changes undo it, or it is an exact revert itself and makes nothing slower), "
-        "withdrawn (it was reported, and is found no more), accepted and "
-        "dismissed (a person says so). What was reported stays, with the date of each state.\n\n"
-        "What is told follows HEAD as it is now: an event stands while HEAD's line of first "
-        "parents has its code, or a branch or tag that this line has not taken in. Else it is "
-        "withdrawn, and it is new or confirmed again when its branch is back. So with another "
-        "commit checked out states may differ: check out what the nightly follows.\n\n"
-        "With --check it ends with 1 while an event of the code that made a series slower is new "
-        "or "
-        "confirmed and the newest code still is slower by it, and names those; also while a metric "
-        "of "
-        "the policy is worse and nobody accepted it. What a plain run called slower from times "
-        "alone is new from that run on, until more times confirm it or take it back. What metrics "
-        "changed by at one commit is an "
-        "event whose name ends in -metrics; its changes have metric, subject, before and after.\n\n"
-        "accept, dismiss, fixed and take write into the file of epochs, to be committed and "
-        "reviewed; accept makes the level of every series that is touched the new baseline. take "
-        "says who looks into an event that is new or confirmed, here and on the site's first "
-        "screen, until somebody else takes it or it is closed; it changes no state.",
+    .doc = "Lists the changes in the store's histories, grouped by cause.\v"
+           "An event is one cause of change: the commits that may have caused it, and all "
+           "series that it touches. Code changes that may have begun with the same commit are "
+           "one event; so is a shift of a whole device. EVENT is the event's name, or the "
+           "beginning of its name or of a culprit's commit id.\n\n"
+           "States: new (found, but the evidence of the whole history does not suffice yet), "
+           "confirmed (it suffices: the 99.99 % interval, with all that pairs cannot see, is "
+           "on one side of 0; about 1 % of events ever confirmed by links are false), fixed "
+           "(later changes undo it, or it is an exact revert and makes nothing slower), "
+           "withdrawn (it was reported, and is not found any more), accepted and dismissed (a "
+           "person says so). A reported event stays in the list, with the date of each state.\n\n"
+           "Events follow HEAD as it is now. An event stands while HEAD's line of first "
+           "parents has its code, or while a branch or tag has it that this line has not "
+           "merged. Otherwise it is withdrawn, and it becomes new or confirmed again when its "
+           "branch is back. So another checked-out commit may show other states: check out "
+           "what the nightly follows.\n\n"
+           "With --check the exit code is 1 while an event is open that made a series slower: "
+           "it is new or confirmed, and the newest code still is slower by it. plumb names "
+           "these events. The exit code is also 1 while a metric of the policy is worse and "
+           "nobody accepted it. If a plain run called a series slower from times alone, its "
+           "event is new from that run on, until more times confirm it or take it back. The "
+           "metrics that changed at one commit are an event whose name ends in -metrics; its "
+           "changes have metric, subject, before and after.\n\n"
+           "accept, dismiss, fixed and take write into the file of epochs, which is committed "
+           "and reviewed. accept makes the level of every touched series the new baseline. "
+           "take says who looks into a new or confirmed event, here and on the site's first "
+           "screen, until somebody else takes it or it is closed; it changes no state.",
 };

@@ -964,17 +964,14 @@ const struct command command_init = {
     .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc =
-        "Writes a policy, the kernel header and shims.\v"
-        "Files that are there are kept. "
-        "It reads HEAD's .cu, .cuh and .c files and writes a shim for each function whose "
-        "parameters it understands: m, n, k; a, b, c; alpha, beta; lda, ldb, ldc; a stream. "
-        "Launchers come before kernels. Where it understands none it writes a first kernel. Each "
-        "shim is built in every layout, and for a kernel without a launcher in every usual grid, "
-        "and where the device is, all are launched until one is "
-        "right: that is kept, and what never is lies "
-        "beside as NAME.off. Flags and folders of headers come from the CMakeLists.txt, Makefile "
-        "or compile_commands.json of HEAD. "
-        "What a program launches needs no shim, CUTLASS's device kernels among it: `plumb "
-        "capture`.",
+    .doc = "Writes a policy, the kernel header and shims.\v"
+           "Files that exist stay as they are. init reads HEAD's .cu, .cuh and .c files, and "
+           "writes a shim for each function whose parameters it understands: m, n, k; a, b, c; "
+           "alpha, beta; lda, ldb, ldc; a stream. It prefers launchers to kernels. If it "
+           "understands no function it writes a first kernel. It builds each shim in every "
+           "layout, and for a kernel without a launcher in every usual grid. If the device is "
+           "on this machine, it launches them until one gives the right result, and keeps that "
+           "one. A shim that is never right lies beside the others as NAME.off. Flags and "
+           "include folders come from the CMakeLists.txt, Makefile or compile_commands.json of "
+           "HEAD. A kernel that a program launches needs no shim: `plumb capture`.",
 };

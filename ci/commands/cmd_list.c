@@ -397,7 +397,7 @@ static const struct option_use uses[] = {
 
 const struct command command_list = {
     .name = "list",
-    .summary = "Kernels, models, GPU profiles, devices, reports",
+    .summary = "List kernels, series, models, GPU profiles, devices or reports",
     .words = "kernels [REV] | series [REV] | models | gpus [NAME|FILE] | devices | reports | fleet",
     .words_most = 2,
     .json = "kernels (kernel, device, in, out, tile_m, tile_n, tile_k, threads, code, "
@@ -415,9 +415,9 @@ const struct command command_list = {
     .size = sizeof(struct arguments),
     .run = run,
     .doc = "Lists what there is.\v"
-           "Kernels and series need no device; of a commit that does not build the exit code is 3. "
-           "`series` says which kernels the policy measures on "
-           "which problems, and fails (exit code 4) when a kernel has no section or does none of "
-           "its problems, or when no kernel does a problem: nothing of that would be measured. "
-           "`fleet` says what the policy tells sbatch.",
+           "Kernels and series need no device; if the commit does not build the exit code is "
+           "3. `series` says which kernels the policy measures on which problems. It fails "
+           "(exit code 4) if a kernel has no section or supports none of its problems, or if "
+           "no kernel supports a problem: plumb would measure nothing of these. `fleet` prints "
+           "what the policy tells sbatch.",
 };

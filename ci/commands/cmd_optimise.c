@@ -431,7 +431,7 @@ static const struct option_use uses[] = {
 
 const struct command command_optimise = {
     .name = "optimise",
-    .summary = "The best tiling on a machine described by a file",
+    .summary = "Find the best tiling on a machine that a file describes",
     .words = "[MxNxK...]",
     .words_most = WORDS_ANY,
     .json = "choices (problem, tile_m, tile_n, tile_k, depth, ticks, wait_ticks; where Z3 was "

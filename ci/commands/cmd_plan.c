@@ -106,7 +106,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 
 const struct command command_plan = {
     .name = "plan",
-    .summary = "Check the text that says how a cubin is launched that no program launches",
+    .summary = "Check a plan: a text that says how to launch a cubin",
     .words = "check FILE.plan PROBLEM...",
     .words_most = WORDS_ANY,
     .options = own_options,
@@ -114,9 +114,9 @@ const struct command command_plan = {
     .size = sizeof(struct arguments),
     .run = run,
     .doc = "Says what a plan would launch.\v"
-           "A plan is a text beside a cubin: entry point, grid, shared memory and parameters as "
-           "formulas of the problem. A build that leaves plans and cubins in its output has "
-           "kernels without any host code (in the policy: output = *.plan). It needs no GPU; exit "
-           "code 3 says that the plan and a cubin or a problem do not go together. Where a program "
-           "launches the kernel, `plumb capture` needs no formula.",
+           "A plan is a text beside a cubin: entry point, grid, shared memory and parameters, "
+           "as formulas of the problem. A build that leaves plans and cubins in its output has "
+           "kernels without any host code (in the policy: output = *.plan). The command needs "
+           "no GPU; exit code 3 says that the plan does not fit a cubin or a problem. For a "
+           "kernel that a program launches take `plumb capture`.",
 };

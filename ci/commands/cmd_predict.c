@@ -765,7 +765,7 @@ static const struct option_use uses[] = {
 
 const struct command command_predict = {
     .name = "predict",
-    .summary = "What a model says of problems or of the rows of a CSV file",
+    .summary = "Predict the time of problems or of the rows of a CSV file",
     .words = "[PROBLEM...]",
     .words_most = WORDS_ANY,
     .json = "predictions (the columns of the rows, then regime, predicted_us, band, band_95 and "
@@ -777,33 +777,24 @@ const struct command command_predict = {
     .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc =
-        "Predicts the time of problems, e.g. 4096x7168x512:bf16, or of the rows of a CSV file; "
-        "other "
-        "columns are passed through. Adds the columns regime (that of a gate, stream, where "
-        "neither "
-        "a row nor --regime nor --warm says how launches meet the device; models that know no "
-        "other "
-        "give their times of cold ones in each), predicted_us, band and "
-        "band_95 (what 68 and 95 of 100 of log(measured / predicted) lie within, where the model "
-        "knows it) and bound, with --bias bias_rows (the measured times that the bias of the row's "
-        "kernel was fitted to; 0: it has none), and with --parts "
-        "fixed_us (launch and set-up), first_load_us, main_loop_us, epilogue_us, waves and ratio "
-        "(predicted over measured). Without --gpu the profile is that of the device which `plumb "
-        "calibrate` measured last, as the repository's store or --store has it, else the H200's; a "
-        "line on standard error says which.\v"
-        "bound is what the time goes with: compute, memory, latency (first loads and launches "
-        "too), "
-        "epilogue (what becomes of sums), or infeasible and why. --explain tells the clock and how "
-        "the "
-        "time goes with it, the band in percent, and parts in us. Of hopper: launch, fill (until "
-        "the "
-        "first slab is there), mainloop, tile-overhead (ends of tiles that nothing hides), "
-        "last-store, "
-        "split-k (sums that meet in memory), transpose (operands turned first), offset (a bias's). "
-        "Of "
-        "the seeds' models: overhead and first-dma, prologue, full-waves and last-wave, math, "
-        "dram, "
-        "shared-memory, math-waits, loop-overhead, k-padding, epilogue.\n"
-        "Columns of a CSV: " ROWS_COLUMNS ". What bin/sweep prints is read as it is.",
+    .doc = "Predicts the time of problems, e.g. 4096x7168x512:bf16, or of the rows of a CSV "
+           "file; other columns are passed through. It adds these columns: regime (stream, as "
+           "in a gate, unless a row, --regime or --warm says otherwise; a model that knows no "
+           "regimes gives the time of a cold launch in each); predicted_us; band and band_95 "
+           "(68 and 95 of 100 measured times lie within this distance, as log(measured / "
+           "predicted), if the model knows it); bound; with --bias bias_rows (the number of "
+           "measured times to which the bias of the row's kernel was fitted; 0: it has none); "
+           "and with --parts fixed_us (launch and set-up), first_load_us, main_loop_us, "
+           "epilogue_us, waves and ratio (predicted over measured). Without --gpu the profile "
+           "is that of the device that `plumb calibrate` measured last (in the repository's "
+           "store or --store), or else the H200's; a line on standard error says which.\v"
+           "bound is what limits the time: compute, memory, latency (also first loads and "
+           "launches), epilogue (from sums to C), or infeasible with the reason. --explain "
+           "prints the clock and how the time depends on it, the band in percent, and parts in "
+           "us. Parts of hopper: launch, fill (until the first slab is there), mainloop, "
+           "tile-overhead (ends of tiles that nothing hides), last-store, split-k (sums that "
+           "meet in memory), transpose (operands turned first), offset (a bias's). Parts of "
+           "the other models: overhead and first-dma, prologue, full-waves and last-wave, "
+           "math, dram, shared-memory, math-waits, loop-overhead, k-padding, epilogue.\n"
+           "Columns of a CSV: " ROWS_COLUMNS ". What bin/sweep prints is read as it is.",
 };

@@ -147,7 +147,7 @@ static const struct option_use uses[] = {
 
 const struct command command_record = {
     .name = "record",
-    .summary = "Write a CUDA kernel as data that is replayed without its host code, or show it",
+    .summary = "Write a CUDA kernel as data to replay without its host code, or show it",
     .words = "make LIBRARY|PLAN\nshow FILE",
     .words_most = 2,
     .options = own_options,
@@ -155,10 +155,10 @@ const struct command command_record = {
     .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc =
-        "Writes one CUDA kernel on one problem as data, or shows such a record.\v"
-        "A record holds device code and a list of launches. The stopwatch replays it without "
-        "any host code of the library. Making one runs the library's host code in a process "
-        "of its own, in the sandbox where there is one, and nothing on the device. A library in a "
-        "checkout that may be a stranger's is not run without the sandbox.",
+    .doc = "Writes one CUDA kernel on one problem as data, or shows such a record.\v"
+           "A record has device code and a list of launches. plumb replays it without any host "
+           "code of the library. Making a record runs the library's host code in a process of "
+           "its own, in the sandbox if there is one, and runs nothing on the device. If the "
+           "library is in a checkout that may be a stranger's, plumb does not run it without "
+           "the sandbox.",
 };

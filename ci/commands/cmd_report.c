@@ -239,9 +239,8 @@ const struct command command_report = {
     .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc =
-        "Writes the reports of a stored run again.\vWithout --out they go to plumb-report/. With "
-        "--events JUnit, the summary and the page also tell the events that nobody has accepted, "
-        "dismissed or mended yet; in JUnit one that is confirmed, slower and a kernel's is a "
-        "failure.",
+    .doc = "Writes the reports of a stored run again.\v"
+           "Without --out they go to plumb-report/. With --events JUnit, the summary and the "
+           "page also show the events that nobody has accepted, dismissed or fixed yet; in "
+           "JUnit an event is a failure if it is confirmed, slower, and caused by a kernel.",
 };

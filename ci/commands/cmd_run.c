@@ -518,7 +518,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 
 const struct command command_run = {
     .name = "run",
-    .summary = "Measure a range of commits; what is known is skipped",
+    .summary = "Measure a range of commits; skip what is known",
     .words = "[RANGE]",
     .words_most = 1,
     .json = OUTPUT_JSON "; then known and left, numbers of commits, and exit_code.",
@@ -528,29 +528,25 @@ const struct command command_run = {
     .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc =
-        "Measures the kernels of each commit of RANGE, oldest first.\v"
-        "RANGE is a revision (HEAD when absent), A..B, TAGS, ALL (every commit any branch or tag "
-        "reaches) or NEW (HEAD and its first parents, back to the newest that was run). Of a "
-        "range, "
-        "ALL and NEW, only the first commit and those that change one of the policy's inputs are "
-        "visited (--all: every one). What is measured already with the device's present driver, "
-        "and identical machine code, is not measured again (without links, code that came back "
-        "after other code is); nor is code that hung or crashed, "
-        "unless it was killed from outside or has more time now. --again measures all of it, "
-        "--controls what "
-        "shows whether the machine is as it was. A commit is held against the code of its first "
-        "parent, "
-        "wherever that was measured: a slow branch is told again where it reaches main, by a "
-        "merge, "
-        "a squash or a rebase, and nothing is measured for it. A "
-        "run that is killed goes on where it was. With --toolchain all of that is done by each "
-        "toolchain named, every one with a history of its own; what two of them make into the same "
-        "bytes is measured once.\n\nMany machines: each measures one stretch into "
-        "a store of its own (--part 1/8 --store shard-1.db), and `plumb store merge` joins these; "
-        "ci/fleet does it by Slurm.\n\nThe exit code is the worst of the commits that it tells of, "
-        "by "
-        "each toolchain: 0 no regression, 1 slower than its history, 2 undecided or nothing "
-        "judged, 3 a kernel is "
-        "broken, 4 the tool could not do its work.",
+    .doc = "Measures the kernels of each commit of RANGE, oldest first.\v"
+           "RANGE is a revision (HEAD if absent), A..B, TAGS, ALL (every commit that a branch "
+           "or tag reaches) or NEW (HEAD and its first parents, back to the newest one that "
+           "was run). Of a range, ALL and NEW, plumb visits only the first commit and those "
+           "that change one of the policy's inputs (--all: every one).\n\n"
+           "plumb does not measure what it has measured already with the device's present "
+           "driver, nor identical machine code (except, without links, code that came back "
+           "after other code), nor code that hung or crashed (except if it was killed from "
+           "outside or has more time now). --again measures all of this. --controls measures "
+           "the controls again, which show whether the machine is as it was. A commit is "
+           "compared with the code of its first parent, wherever that was measured. So a slow "
+           "branch is reported again where it reaches main, by a merge, a squash or a rebase, "
+           "and nothing is measured for it. A run that was killed goes on where it was. With "
+           "--toolchain each named toolchain does all of this, with a history of its own; code "
+           "that two of them make into the same bytes is measured once.\n\n"
+           "Many machines: each measures one stretch into a store of its own (--part 1/8 "
+           "--store shard-1.db), and `plumb store merge` merges these; ci/fleet does it by "
+           "Slurm.\n\n"
+           "The exit code is the worst of the commits reported, by each toolchain: 0 no "
+           "regression, 1 slower than its history, 2 undecided or nothing judged, 3 a kernel "
+           "is broken, 4 the tool could not do its work.",
 };

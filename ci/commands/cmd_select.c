@@ -317,7 +317,7 @@ static const struct option_use uses[] = {
 
 const struct command command_select = {
     .name = "select",
-    .summary = "The tile and group a model chooses for a problem",
+    .summary = "Print the tile and group that a model chooses for a problem",
     .words = "MxNxK[:TYPE]...",
     .words_most = WORDS_ANY,
     .json = "choices (problem, regime, tile_m, tile_n, tile_k, group, stages, threads, cluster_m, "
@@ -331,13 +331,13 @@ const struct command command_select = {
     .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc =
-        "Prints the configuration that a model chooses: tile, GROUP_SIZE_M, stages, cluster. A "
-        "problem without a type is fp32, as everywhere. Without --gpu the profile is that of the "
-        "device that `plumb calibrate` measured last, by --store or the repository's store; where "
-        "there is none, it is the H200's. A line on standard error says which. Launches are taken "
-        "to come in a stream, as a gate measures them, unless the problem, --regime or --warm says "
-        "something else. With --trial LIBRARY the kernels of a library are prepared on the device "
-        "as they are before they are timed in that regime. Each kernel that chooses among ways "
-        "says which one it takes, and which one its model would take untried.",
+    .doc = "Prints the configuration that a model chooses: tile, GROUP_SIZE_M, stages, "
+           "cluster. A problem without a type is fp32. Without --gpu the profile is that of "
+           "the device that `plumb calibrate` measured last (in --store or the repository's "
+           "store), or else the H200's. A line on standard error says which. The launches are "
+           "taken to be in a stream, as a gate measures them, unless the problem, --regime or "
+           "--warm says otherwise. With --trial LIBRARY plumb prepares the kernels of a "
+           "library on the device, as it does before timing them in that regime. Each kernel "
+           "that chooses among configurations says which one it takes, and which one its model "
+           "alone would take.",
 };

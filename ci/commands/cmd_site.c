@@ -90,9 +90,10 @@ const struct command command_site = {
     .options = own_options,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc = "Writes the static site: every series with its changes, devices, accuracy, runs, and a "
-           "feed of alarms.\v"
-           "It opens from the folder, without a server. Pages whose data did not change stay as "
-           "they are. What is judged of a series is kept in the store, so that the next time only "
-           "what is new is judged; a store that cannot be written, or --points, does without.",
+    .doc = "Writes the static site: every series with its changes, devices, accuracy, runs, "
+           "and a feed of alarms.\v"
+           "The site opens from the folder, without a server. Pages whose data did not change "
+           "stay as they are. plumb keeps in the store what it judged of a series, so that the "
+           "next time it judges only what is new. If the store cannot be written, or with "
+           "--points, it judges everything anew.",
 };

@@ -329,14 +329,15 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 
 const struct command command_status = {
     .name = "status",
-    .summary = "What is here, what was measured, and what to do next",
+    .summary = "Say what is here, what was measured, and what to do next",
     .json = "lines (topic, text).",
     .shared = SHARED_STORE | SHARED_POLICY | SHARED_DEVICE,
     .options = own_options,
     .size = sizeof(struct arguments),
     .check = check,
     .run = run,
-    .doc = "Shows the repository, the policy, the devices, the store with its last verdicts, and "
-           "what to run next.\vIt builds, measures and writes nothing. What is missing is said in "
-           "the table; the exit code is 4 only where there is no repository.",
+    .doc = "Shows the repository, the policy, the devices, the store with its last verdicts, "
+           "and what to run next.\v"
+           "It builds, measures and writes nothing. The table says what is missing; the exit "
+           "code is 4 only if there is no repository.",
 };

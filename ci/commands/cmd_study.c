@@ -1494,7 +1494,7 @@ static const struct arguments usual = {.options.units = true};
 
 const struct command command_study = {
     .name = "study",
-    .summary = "False alarms and detection of the gate on this device",
+    .summary = "Count the gate's false alarms on this device, and what it finds",
     .json = "studies (kind, kernel, problem, time_ns, log_ratio, pair_sd, gates, slower, faster, "
             "same, undecided, broken, pairs, detectable, gpu_s, wall_s), then aa_gates, "
             "false_alarms, before_confirmation, rate_at_most (95 %), rounds, processes, wall_s, "
@@ -1506,21 +1506,20 @@ const struct command command_study = {
     .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc =
-        "Measures what the gate is worth on this device.\v"
-        "Every kernel of --base is gated against itself, where an alarm is false, and against "
-        "the kernel of the same name in --head. A study of commits is stored; a study of "
-        "directories is stored where --store names a store. `plumb report` shows what was "
-        "found, and later gates on the device say it. Libraries of directories run unconfined, but "
-        "in the sandbox where their checkout may be a stranger's.\n\nA gate of one series takes "
-        "less time than the start of its processes. With --gates 20 a round plays twenty gates of "
-        "each series in one set of "
-        "processes, each gate with other contents, its own order of pairs and its own verdict. "
-        "These gates share only what the places of things in a process add to a time, so take "
-        "several rounds.\n\nMany machines: "
-        "each studies some of the series (--part 1/8 --store "
-        "shard-1.db), `plumb store merge` joins the stores, and --join adds them up; ci/fleet "
-        "does it by Slurm.\n\nExit: 0, or 2 when there are more false alarms than the gate "
-        "promises, "
-        "or 4.",
+    .doc = "Measures what the gate is worth on this device: how often it raises a false alarm, "
+           "and what it finds.\v"
+           "Every kernel of --base is gated against itself, where an alarm is false, and "
+           "against the kernel of the same name in --head. A study of commits is stored; a "
+           "study of directories is stored if --store names a store. `plumb report` shows the "
+           "result, and later gates on the device mention it. Libraries of directories run "
+           "unconfined, but in the sandbox if their checkout may be a stranger's.\n\n"
+           "A gate of one series takes less time than the start of its processes. So with "
+           "--gates 20 a round plays twenty gates of each series in one set of processes; each "
+           "gate has other contents, an order of pairs and a verdict of its own. These gates "
+           "share one error: where things lie in a process adds to a time. So take several "
+           "rounds.\n\n"
+           "Many machines: each studies some of the series (--part 1/8 --store shard-1.db), "
+           "`plumb store merge` merges the stores, and --join adds them up; ci/fleet does it "
+           "by Slurm.\n\n"
+           "Exit: 0, or 2 if there are more false alarms than the gate promises, or 4.",
 };
