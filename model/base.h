@@ -117,8 +117,7 @@ size_t id_find(const struct id_index *index, const char *id);
 
 // ---- text ----
 //
-// How a number is written, what is well-formed UTF-8, and a hash. model/buffer.h puts text
-// together.
+// Numbers written as text, the check of UTF-8, and a hash. model/buffer.h joins texts.
 
 enum { NUMBER_TEXT = 32 };
 // Writes a double with 15, 16 or 17 digits, the fewest that read back as the same double: 15 are
@@ -149,7 +148,8 @@ uint64_t hash_text(uint64_t hash, const char *text);
 // The confidence of every interval that is shown or exported, and of every bound on a rate.
 #define CONFIDENCE 0.95
 
-// A figure with its interval. The member that holds one says what the figure is and in which unit.
+// A figure with its interval. A comment at each member of this type says which figure it is,
+// and its unit.
 struct interval {
     double value; // the estimate; NaN: there is none
     double low, high;

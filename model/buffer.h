@@ -49,16 +49,13 @@ void table_row(const struct text_table *table, const char *cells, ...) PRINTF_LI
 
 // ==== JSON ====
 //
-// A small JSON writer (RFC 8259) that writes into a buffer and adds commas and quotes itself.
-// Numbers
-// are written with the fewest digits that read back as the same double; NaN and infinities become
-// null.
+// A small JSON writer (RFC 8259). It writes into a buffer, and adds commas and quotes itself.
+// Numbers get the fewest digits that read back as the same double; NaN and infinities become null.
 //
 // Texts keep every character, because a store needs them; reports/text/clean.h writes texts that
-// people see. JSON is read by a library (baselines/fields.h), because reading must withstand
-// hostile input. Writing need not, and no library writes numbers in this form into a buffer. That
-// library is linked with this file, so no name here may be one of its own (json_string,
-// json_integer).
+// people see. A library reads JSON (baselines/fields.h), because a reader must withstand hostile
+// input. A writer need not, and no library writes such numbers into a buffer. That library is
+// linked into the same program, so no name here may be one of its own (json_string, json_integer).
 
 struct json {
     struct buffer *out;

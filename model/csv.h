@@ -82,8 +82,8 @@ const char *csv_plain(const char *field);
 // any width and by apostrophes. NaN: the text is no such number.
 double csv_number(const char *text, char mark);
 
-// Columns whose decimal mark the table does not reveal. Each member is the number of the first such
-// column, from 1; 0: there is none.
+// The doubts about decimal marks that csv_write_plainly() could not settle. `unsaid` and `odd` are
+// numbers of columns, counted from 1: the first column with that doubt; 0: no column has it.
 struct csv_doubt {
     size_t unsaid; // its commas may be thousands separators or decimal commas
     size_t odd;    // some of its numbers have a decimal point, others a decimal comma

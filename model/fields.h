@@ -29,7 +29,7 @@
 
 enum field_type {
     FIELD_REAL,   // double; NaN: not known
-    FIELD_LOG,    // likewise, a log ratio: people are told a relative change
+    FIELD_LOG,    // double, a log ratio; NaN: not known; people are shown the relative change
     FIELD_ZERO,   // double; 0: not known
     FIELD_ABOVE,  // double; not above 0: not known, read as NaN
     FIELD_COUNT,  // uint32_t
@@ -44,8 +44,8 @@ enum field_type {
     FIELD_SHARED, // const char *, a text that many rows share: the column holds the key of the text
     FIELD_RARE,   // const char *, shared in the same way; NULL when it is missing, and JSON then
                   // has no member
-    // Words, stored as names: enumerations of model/result.h, or any other whose names `word`
-    // gives.
+    // An enumeration, stored as the name of its value. It is one of model/result.h, or any other
+    // whose names the field's `word` gives.
     FIELD_KIND,
     FIELD_CAUSE,
     FIELD_BOUND,

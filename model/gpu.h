@@ -4,9 +4,8 @@
 //
 // There are three tiers, of which a later one takes precedence: properties read from the device; a
 // shipped profile (one file each in gpu/); figures calibrated on this device or set by the policy.
-// A
-// figure of value 0 is unknown. The `host` profile describes the CPU of this machine with the same
-// words (an "SM" is a core).
+// A figure of value 0 is unknown. The `host` profile describes the CPU of this machine with the
+// same words (an "SM" is a core).
 #ifndef PLUMB_GPU_H
 #define PLUMB_GPU_H
 
@@ -88,7 +87,7 @@ struct gpu {
 extern const struct gpu *const gpus[];
 extern const size_t gpu_count;
 const struct gpu *gpu_find(const char *name);
-// Found by `match`; NULL if there is none.
+// Finds the profile whose `match` is part of the device's name; NULL: there is none.
 const struct gpu *gpu_for_device(const char *device_name);
 
 // Finds a figure by its key ("dram_bytes_s"); NULL if there is no such figure.

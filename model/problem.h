@@ -222,11 +222,11 @@ double problem_bytes(const struct problem *problem);
 // means "unknown or does not apply".
 
 enum raster { RASTER_M, RASTER_N, RASTER_HILBERT };
-// What overlaps a tile's epilogue: nothing known; the same warpgroups store the tile between the
-// slabs of the next one; another warpgroup multiplies meanwhile.
+// What runs while a tile's epilogue stores it: not known; the next tile's slabs, multiplied by the
+// same warpgroups; multiplications of another warpgroup.
 enum overlap { OVERLAP_NONE, OVERLAP_NEXT_TILE, OVERLAP_PINGPONG };
-// What multiplies: not known; FMA units; tensor cores by mma.sync, from registers; tensor cores by
-// wgmma, from shared memory.
+// The unit that multiplies: not known; FMA units; tensor cores by mma.sync, from registers; tensor
+// cores by wgmma, from shared memory.
 enum multiply { MULTIPLY_UNKNOWN, MULTIPLY_FMA, MULTIPLY_MMA, MULTIPLY_WGMMA };
 
 // The traits, one X for each integer trait: its name in the wire format, the store and reports.

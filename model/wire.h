@@ -50,7 +50,7 @@
 enum { WIRE_VERSION = 1, WIRE_LINE = 16384, WIRE_FIELDS = 64 };
 
 // A line that is being written. wire_begin() starts it. A line that is too long is cut between
-// fields and flagged.
+// fields, and marked as cut.
 struct wire_line {
     char text[WIRE_LINE]; // with '\n' after wire_end()
     size_t used;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The policy: what is measured, how, and what counts as a regression. A git-config file under
-// version control, `ci/plumb.cfg` by default, read from the BASE commit so that a change cannot
-// loosen its own gate, and held against the trusted branch's tip (policy_confine()). Unknown keys
-// are errors with file:line. `plumb init` writes a commented one.
+// The policy is a git-config file in which a repository says what plumb builds and measures, how,
+// and what counts as a regression; `plumb init` writes one with comments, `ci/plumb.cfg` by
+// default. It is read from the BASE commit, so that a change cannot loosen its own gate; and a key
+// counts only where it is no laxer than in the policy at the trusted branch's tip
+// (policy_confine()). An unknown key is an error that names file and line. The sections and their
+// keys, with BOOL for true or false:
 //
 //     [build]            input = PATH (repeated)   command = SHELL   output = GLOBS
 //                        without = PATH (repeated: submodules that stay empty folders)

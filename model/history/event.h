@@ -149,7 +149,7 @@ struct event {
     size_t device;                      // the device that it concerns; SIZE_MAX: no single one
     const struct event_change *changes; // largest first; one per series
     size_t count;
-    size_t first, last;     // common to the ranges of all its changes
+    size_t first, last;     // the range of commits that the ranges of all its changes share
     const size_t *culprits; // first..last, most likely first
     size_t culprit_count;   // 1: the culprit is known
     bool confirmed;         // one of its changes is confirmed

@@ -31,7 +31,7 @@ enum record_buffer {
     RECORD_A,
     RECORD_B,
     RECORD_C,
-    RECORD_SCALE_A, // for the whole tensor
+    RECORD_SCALE_A, // one factor for the whole tensor A
     RECORD_SCALE_B,
     RECORD_WORKSPACE,
     RECORD_BLOCK_SCALES_A,
@@ -201,7 +201,8 @@ struct record_map {
     uint64_t dims[RECORD_MAP_DIMS];     // elements, 1 .. 2^32
     uint64_t strides[RECORD_MAP_DIMS];  // bytes between two elements, for dimensions 1 and up
     uint32_t box[RECORD_MAP_DIMS];      // elements that one copy moves, 1 .. 256
-    uint32_t elements[RECORD_MAP_DIMS]; // every how-manyth element is read, 1 .. 8
+    uint32_t elements[RECORD_MAP_DIMS]; // step between the elements that are read; 1: all of them;
+                                        // 1 .. 8
     uint32_t interleave;                // bytes: 0, 16, 32
     uint32_t swizzle;                   // bytes: 0, 32, 64, 128
     uint32_t promote;                   // the least number of bytes that L2 fetches: 0, 64, 128,
@@ -244,7 +245,7 @@ struct survey {
     int64_t process;
     const char *note;    // what was not watched, and why; "" if everything was
     const char *taken;   // the record's file; "": there is none
-    const char *refused; // why what was asked for was not recorded; "" if it was
+    const char *refused; // why the requested launches were not recorded; "" if they were
     const char *ranges;  // the first names of NVTX ranges that it pushed
     uint64_t pushes;     // how many of its ranges were among those that were asked for
     struct survey_kernel *kernels;

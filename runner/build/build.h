@@ -45,13 +45,12 @@
 // ---- overlays
 //
 // An overlay is a folder outside of every commit that builds see beside the commit, as
-// $PLUMB_OVERLAY: shims and a build script for a history that has none. Its content is part of a
-// build's key.
+// $PLUMB_OVERLAY: shims and a build script for a history that has none. Its content is part of
+// a build's key.
 //
 // The overlay decides what is built, so whoever runs the tool names it, never a commit. It holds
 // regular files and folders. A link could lead anywhere, and is refused with its path. Folders
-// named
-// .git are ignored, so that an overlay may have a history of its own.
+// named .git are ignored, so that an overlay may have a history of its own.
 
 struct overlay {
     const char *directory;   // absolute
