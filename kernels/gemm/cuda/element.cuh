@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The element types of the tensor-core kernels: how they are stored, loaded and written back.
-// 128 bytes are one row of a shared-memory slab for each of them.
+// The element types of the tensor-core kernels: how elements are stored, loaded and written back.
+// For every type, one row of a shared-memory slab is 128 bytes.
 #ifndef PLUMB_GEMM_ELEMENT_CUH
 #define PLUMB_GEMM_ELEMENT_CUH
 
@@ -12,7 +12,7 @@
 #include "../../kernel.h"
 #include "ptx.cuh"
 
-constexpr int slab_bytes = 128; // of each row, one pipeline stage: the widest swizzle
+constexpr int slab_bytes = 128; // of each row in one pipeline stage: the widest swizzle
 
 // Two neighbouring outputs in one 32-bit word, the first in the low half.
 struct bf16_output {
@@ -75,8 +75,8 @@ struct tf32 {
     using output = fp32_output;
     static constexpr plumb_dtype dtype = PLUMB_TF32;
     static constexpr int bytes = 4;
-    // FLOAT32 would leave the low bits to the tensor core, which truncates (error 1.6e-3 instead of
-    // 4e-4); this form rounds to TF32 while loading.
+    // The type FLOAT32 would leave the low bits to the tensor core, which truncates them (error
+    // 1.6e-3 instead of 4e-4). This type rounds to TF32 while loading.
     static constexpr CUtensorMapDataType map = CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
 };
 
@@ -87,7 +87,7 @@ struct e4m3 {
     static constexpr CUtensorMapDataType map = CU_TENSOR_MAP_DATA_TYPE_UINT8;
 };
 
-// Elements of one row of a slab.
+// The number of elements in one row of a slab.
 template <class type> constexpr int slab_elements = slab_bytes / type::bytes;
 
 #endif

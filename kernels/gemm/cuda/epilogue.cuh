@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From accumulators to C, in two steps that need not follow each other at once. stager::hold()
-// converts sums to words of the output type in other registers; of a dual GEMM, that is where two
-// sums become one result. stager::put() then brings pieces, 16 rows of
-// 128 bytes, of each warp into its ring of shared memory, and its first lane has the copy engine
-// store it; the warp waits only when it comes round to a piece whose store has not read it yet.
-// Called between the next tile's matrix instructions, all of this costs nothing
-// (persistent/persistent.cuh).
+// The way from accumulators to C, in two steps that need not follow each other at once. First,
+// stager::hold() converts sums to words of the output type in other registers; in a dual GEMM,
+// this is where two sums become one result. Then stager::put() brings pieces, 16 rows of 128
+// bytes, from each warp into the warp's ring in shared memory, and the warp's first lane has the
+// copy engine store them. The warp waits only if it comes back to a piece of the ring whose
+// store has not read it yet. Called between the matrix instructions of the next tile, all of
+// this costs nothing (persistent/persistent.cuh).
 //
-// Rows of C that are no multiple of 16 bytes long cannot be stored so and go element by element.
+// The copy engine cannot store rows of C whose length is no multiple of 16 bytes; such rows are
+// stored element by element.
 #ifndef PLUMB_GEMM_EPILOGUE_CUH
 #define PLUMB_GEMM_EPILOGUE_CUH
 
@@ -16,26 +17,27 @@
 
 #include "element.cuh"
 
-// ---- Swapped operands, for m smaller than the matrix instruction's 64 rows: the kernel computes
-// C^T = B * A^T, so that B's n rows lie along the instruction's 64 and A's m along its width, 16 to
-// 256. Nothing of a stage is then loaded or multiplied for rows that do not exist, and shared
-// memory holds more of B. Everything but the way out is the same kernel with its operands exchanged
-// (oriented(), persistent/launch.cuh); here is the way out: a warp's sums, 16 columns of C (rows of
-// C^T) by `width` rows, leave as 32 contiguous bytes per row of C.
+// ---- Swapped operands, for m smaller than the matrix instruction's 64 rows. The kernel computes
+// C^T = B * A^T, so that B's n rows lie along the instruction's 64 rows, and A's m rows along its
+// width of 16 to 256. Then nothing is loaded or multiplied for rows that do not exist, and shared
+// memory holds more of B. Only the way out differs from the same kernel with its operands exchanged
+// (oriented(), persistent/launch.cuh), and it is here: a warp's sums are 16 columns of C (rows of
+// C^T) by `width` rows, and leave as 32 contiguous bytes per row of C.
 
 struct output_target {
     void *c;
-    int m, n;   // as computed: of C^T where operands are swapped
-    int direct; // 1: rows of C are not 16-byte multiples and are stored element by element
+    int m, n;   // as the kernel computes it: the size of C^T where operands are swapped
+    int direct; // 1: rows of C are no multiples of 16 bytes and are stored element by element
 };
 
-// Shared memory of a warp's piece: 16 columns of at most 64 rows of C; 4-byte outputs need none.
+// Bytes of shared memory for a warp's piece: 16 columns of at most 64 rows of C. 4-byte
+// outputs need none.
 template <class output, int n>
 constexpr int transposed_bytes = sizeof(typename output::type) == 2 ? (n < 64 ? n : 64) * 32 : 0;
 
-// Writes columns x = row .. row + 15 of C's rows column .. column + width - 1 from the words that
-// hold() left in shared memory. Each word's 16-byte halves change places every four rows, so that
-// eight rows at a time lie in different banks.
+// Writes columns x = row .. row + 15 of C's rows column .. column + width - 1, from the words that
+// hold() left in shared memory. The two 16-byte halves of 32 bytes change places every four rows,
+// so that eight rows at a time are in different banks.
 template <class output, int width>
 DEVICE void store_transposed(const uint32_t *held, const output_target &target, uint32_t piece,
                              int row, int column)
@@ -72,7 +74,8 @@ DEVICE void store_transposed(const uint32_t *held, const output_target &target, 
 
 constexpr int piece_bytes = 16 * 128;
 
-// Words of a warp's 64 x n accumulator block (16 rows per warp) once converted, per thread.
+// The words per thread that a warp's 64 x n block of accumulators (16 rows per warp)
+// has after conversion.
 template <class output, int n> constexpr int held_words = n / 2 * sizeof(typename output::type) / 4;
 
 // 1 + e^-x, at most 2^63 + 1: below x = -43 silu is smaller than any number of the output types.
@@ -87,9 +90,9 @@ DEVICE float gated(float x, float y)
     return x * reciprocal(silu_divisor(x)) * y;
 }
 
-// The same of two pairs, in the place of their first. The special-function units make a result per
-// four cycles and SM quarter, and a tile's sums come all at once: one reciprocal for both saves 1 %
-// at 512 x 3072 x 7168.
+// gated() for two pairs, into x. The special-function units give a result every four cycles per
+// quarter of an SM, and all sums of a tile come at once. One reciprocal for both pairs saves 1 % at
+// 512 x 3072 x 7168.
 DEVICE void gate_both(float (&x)[2], const float (&y)[2])
 {
     const float first = silu_divisor(x[0]), second = silu_divisor(x[1]);
@@ -98,8 +101,8 @@ DEVICE void gate_both(float (&x)[2], const float (&y)[2])
     x[1] *= both * first * y[1];
 }
 
-// Two 8x8 matrices of 16-bit elements from a warp's registers to shared memory; lanes 0 to 15 give
-// the addresses of their rows.
+// Stores two 8x8 matrices of 16-bit elements from a warp's registers to shared memory. Lanes 0 to
+// 15 give the addresses of the matrices' rows.
 DEVICE void store_matrices(uint32_t shared, uint32_t a, uint32_t b)
 {
     asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(shared), "r"(a),
@@ -107,14 +110,15 @@ DEVICE void store_matrices(uint32_t shared, uint32_t a, uint32_t b)
                  : "memory");
 }
 
-// One warp's way to C: blocks of 64 x n results, of which it has 16 rows each. dual: a result is
-// made of two sums; of B1 and B2 as they lie side by side in the accumulators (dual/dual.cuh).
+// One warp's way to C: blocks of 64 x n results, of which the warp has 16 rows each.
+// dual: each result is made of two sums, of B1 and of B2, which lie side by side in
+// the accumulators (dual/dual.cuh).
 template <class output, int blocks, int n, int ring, bool swapped = false, bool dual = false>
 struct stager {
     static constexpr int element = sizeof(typename output::type);
-    static constexpr int columns = 128 / element;                 // of a whole piece
-    static constexpr int per_block = (n + columns - 1) / columns; // the last may be narrower and
-                                                                  // has a map of its own
+    static constexpr int columns = 128 / element; // columns of a whole piece
+    // pieces of a block; the last may be narrower and has a map of its own
+    static constexpr int per_block = (n + columns - 1) / columns;
     static constexpr int count = blocks * per_block;
     using words = uint32_t[blocks][held_words<output, n>];
     using sums = float[dual && swapped ? 2 * blocks : blocks][dual && !swapped ? n : n / 2];
@@ -129,8 +133,8 @@ struct stager {
         return n - piece % per_block * columns >= columns;
     }
 
-    // Writes a piece: row r lies at r * pitch, its 16-byte parts permuted by r % 8 when the piece
-    // is whole (as its map says).
+    // Writes a piece: row r begins at r * pitch. If the piece is whole, its 16-byte parts are
+    // permuted by r % 8, as its tensor map says.
     template <int number> DEVICE void fill(const words &held, uint32_t piece) const
     {
         constexpr int index = number % per_block;
@@ -163,9 +167,10 @@ struct stager {
         }
     }
 
-    // Stores piece `number` of the warp's rows, whose first element is (row, column) of C. One at a
-    // time: the next is converted while the copy engine still reads this one. (As many at a time as
-    // the ring takes, which waits for all of those before, cost 6 to 9 % at k = 512 in FP8.)
+    // Stores piece `number` of the warp's rows, whose first element is (row, column) of C. Pieces
+    // go one at a time: the next is converted while the copy engine still reads this one.
+    // (Filling the whole ring at a time has to wait for all pieces before, and cost 6 to 9 % at k
+    // = 512 in FP8.)
     template <int number> DEVICE void put(const words &held, int row, int column)
     {
         if constexpr (swapped) {
@@ -190,7 +195,7 @@ struct stager {
         slot = slot + 1 < ring ? slot + 1 : 0;
     }
 
-    // Results i and i + 1 of a block, as a word.
+    // Converts results i and i + 1 of a block to one word.
     static DEVICE uint32_t make_word(const sums &acc, int block, int i, float scale)
     {
         float results[2] = {acc[block][i] * scale, acc[block][i + 1] * scale};
@@ -204,7 +209,7 @@ struct stager {
         return output::pack(results[0], results[1]);
     }
 
-    // Result i of a block.
+    // Computes result i of a block.
     static DEVICE float result(const sums &acc, int block, int i, float scale)
     {
         if constexpr (!dual)
@@ -215,7 +220,7 @@ struct stager {
             return gated(acc[block][i] * scale, acc[block][i + n / 2] * scale);
     }
 
-    // Columns first .. first + width - 1 of a block.
+    // Converts columns first .. first + width - 1 of a block.
     template <int first = 0, int width = n>
     static DEVICE void hold_block(words &held, const sums &acc, int block, float scale)
     {
@@ -235,7 +240,7 @@ struct stager {
             hold_block(held, acc, block, scale);
     }
 
-    // All results, element by element.
+    // Stores all results, element by element.
     static DEVICE void store_elements(const sums &acc, float scale, const output_target &target,
                                       int row, int column)
     {
@@ -260,18 +265,19 @@ struct stager {
         hold_block<index * columns, width>(held, acc, block, scale);
     }
 
-    // The same from sums that were not converted yet.
+    // Does what put() does, from sums that were not converted yet.
     template <int number> DEVICE void put_sums(const sums &acc, float scale, int row, int column)
     {
-        words held; // of this piece only
+        words held; // the words of this piece only
         hold_piece<number>(held, acc, scale);
         put<number>(held, row, column);
     }
 
-    // Piece `number`, known only at run time (registers cannot be indexed, so code is).
+    // Stores piece `number`, which is known only at run time. Registers cannot be indexed, so there
+    // is code for each number.
     DEVICE void put_one_sums(const sums &acc, float scale, int row, int column, int number)
     {
-        asm volatile("" : "+f"(scale)); // keeps the conversions out of the loop around
+        asm volatile("" : "+f"(scale)); // keeps the conversions out of the surrounding loop
         [&]<int... i>(std::integer_sequence<int, i...>)
         {
             ((number == i ? put_sums<i>(acc, scale, row, column) : void()), ...);
@@ -288,7 +294,7 @@ struct stager {
         (std::make_integer_sequence<int, count>());
     }
 
-    // All pieces.
+    // Stores all pieces.
     DEVICE void put_all_sums(const sums &acc, float scale, int row, int column)
     {
         [&]<int... i>(std::integer_sequence<int, i...>)
@@ -307,7 +313,8 @@ struct stager {
         (std::make_integer_sequence<int, count>());
     }
 
-    // All results, of sums that are not needed any more. Whether by the copy engine.
+    // Stores all results of sums that are not needed any more. Returns whether the copy
+    // engine stores them.
     DEVICE bool store_held(const sums &acc, float scale, int row, int column)
     {
         if (target.direct) {

@@ -4,7 +4,7 @@
 // order of the PTX ISA's chapters: barriers, bulk copies, tensor-core fences, clusters, registers.
 // The matrix instruction itself, one form per shape, is in wgmma.cuh.
 //
-// Shared-memory addresses are 32-bit (shared window) throughout, as the instructions take them.
+// All addresses of shared memory are 32-bit (shared window), as the instructions take them.
 #ifndef PLUMB_GEMM_PTX_CUH
 #define PLUMB_GEMM_PTX_CUH
 
@@ -18,15 +18,15 @@ DEVICE uint32_t shared_address(const void *pointer)
     return (uint32_t)__cvta_generic_to_shared(pointer);
 }
 
-// The first lane's value. All lanes have the same, but only so does the compiler know, which then
-// keeps it and what follows from it once per warp, in uniform registers: matrix descriptors are
-// taken from these alone.
+// Returns the first lane's value of x, which is the same in all lanes. Only this instruction tells
+// the compiler so. It then keeps the value, and whatever is computed from it, once per warp in
+// uniform registers. Matrix descriptors are taken from uniform registers only.
 DEVICE uint32_t uniform(uint32_t x)
 {
     return __shfl_sync(~0u, x, 0);
 }
 
-// True in one lane of a warp whose lanes all are here.
+// True in one lane of a warp. All lanes of the warp must call it.
 DEVICE bool elect()
 {
     uint32_t elected;
@@ -39,8 +39,8 @@ DEVICE bool elect()
     return elected;
 }
 
-// True in one thread of the block, always the same; its whole warp must ask. What it computes stays
-// in uniform registers if nobody in its warp waits for it.
+// True in one thread of the block, always the same one. Its whole warp must call it. The values
+// that this thread computes stay in uniform registers if nobody in its warp waits for it.
 DEVICE bool is_producer()
 {
     return uniform(threadIdx.x / 32) == 0 && elect();
@@ -53,7 +53,7 @@ DEVICE void barrier_init(uint32_t barrier, uint32_t arrivals)
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
 }
 
-// Makes the barriers just initialised visible to the cluster and to the copy engine.
+// Makes barriers that were just initialised visible to the cluster and to the copy engine.
 DEVICE void barrier_init_fence()
 {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -64,7 +64,7 @@ DEVICE void barrier_arrive(uint32_t barrier)
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-// One arrival that also announces `bytes` to be written by bulk copies before the phase completes.
+// Arrives once, and announces `bytes` that bulk copies will write before the phase completes.
 DEVICE void barrier_arrive_expect(uint32_t barrier, uint32_t bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
@@ -72,9 +72,9 @@ DEVICE void barrier_arrive_expect(uint32_t barrier, uint32_t bytes)
 }
 
 // Arrives on the barrier at the same offset in the shared memory of block `rank` of the cluster.
-// Deliberately without release at cluster scope: what it announces are reads by the tensor cores,
-// complete when their group was waited for; that fence cost 350 cycles per slab (237 us instead of
-// 181 us at 4096^3 in BF16).
+// There is deliberately no release at cluster scope. The arrival announces reads by the tensor
+// cores, which are complete because their group was waited for; the fence would cost 350 cycles per
+// slab (237 us instead of 181 us at 4096^3 in BF16).
 DEVICE void barrier_arrive_remote(uint32_t barrier, uint32_t rank)
 {
     asm volatile("{\n"
@@ -86,8 +86,8 @@ DEVICE void barrier_arrive_remote(uint32_t barrier, uint32_t rank)
                  : "memory");
 }
 
-// Waits until the phase of the given parity has completed. The hardware suspends the thread for a
-// while in each try, so this is no busy loop.
+// Waits until the phase of the given parity has completed. Each try suspends the thread in hardware
+// for a while, so this is no busy loop.
 DEVICE void barrier_wait(uint32_t barrier, uint32_t parity)
 {
     asm volatile("{\n"
@@ -100,7 +100,7 @@ DEVICE void barrier_wait(uint32_t barrier, uint32_t parity)
                  : "memory");
 }
 
-// A barrier among `threads` threads of the block, by number (1..15; 0 is __syncthreads').
+// A barrier among `threads` threads of the block, known by its number (1..15; 0 is __syncthreads').
 DEVICE void named_barrier(uint32_t number, uint32_t threads)
 {
     asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
@@ -111,7 +111,7 @@ DEVICE void named_barrier_arrive(uint32_t number, uint32_t threads)
     asm volatile("bar.arrive %0, %1;" ::"r"(number), "r"(threads) : "memory");
 }
 
-// ---- cp.async: 16 bytes from global to shared memory, zeros where !valid ----
+// ---- cp.async: copies 16 bytes from global to shared memory, or zeros if !valid ----
 
 DEVICE void copy_async_16(uint32_t shared, const void *global, bool valid)
 {
@@ -120,14 +120,14 @@ DEVICE void copy_async_16(uint32_t shared, const void *global, bool valid)
                  : "memory");
 }
 
-// 4 bytes, at any address that is their multiple.
+// Copies 4 bytes. Both addresses are multiples of 4.
 DEVICE void copy_async_4(uint32_t shared, const void *global)
 {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared), "l"(global) : "memory");
 }
 
-// Arrives on the barrier once this thread's copies so far are there. Is one of the arrivals that
-// the barrier was initialised with.
+// Arrives on the barrier as soon as all copies of this thread so far have landed. This is one of
+// the arrivals that the barrier was initialised with.
 DEVICE void barrier_arrive_copied(uint32_t barrier)
 {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
@@ -155,7 +155,7 @@ DEVICE void tensor_prefetch(const CUtensorMap *map)
     asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
-// Loads the box at (column, row); its bytes count on `barrier`.
+// Loads the box at (column, row). `barrier` counts its bytes.
 DEVICE void tensor_load(uint32_t shared, const CUtensorMap *map, int column, int row,
                         uint32_t barrier)
 {
@@ -165,8 +165,8 @@ DEVICE void tensor_load(uint32_t shared, const CUtensorMap *map, int column, int
                  : "memory");
 }
 
-// The same box into the same offset of every block of the cluster whose bit is set in `ranks`, each
-// counting the bytes on its own barrier.
+// Loads the same box to the same offset of every block of the cluster whose bit is set in `ranks`.
+// Each of these blocks counts the bytes on its own barrier.
 DEVICE void tensor_load_multicast(uint32_t shared, const CUtensorMap *map, int column, int row,
                                   uint32_t barrier, uint16_t ranks)
 {
@@ -176,7 +176,8 @@ DEVICE void tensor_load_multicast(uint32_t shared, const CUtensorMap *map, int c
                  : "memory");
 }
 
-// Stores a box; parts outside the tensor are dropped. Belongs to the thread's next bulk group.
+// Stores a box; parts outside of the tensor are dropped. The store belongs to the thread's
+// next bulk group.
 DEVICE void tensor_store(const CUtensorMap *map, int column, int row, uint32_t shared)
 {
     asm volatile(
@@ -190,15 +191,16 @@ DEVICE void bulk_commit()
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-// Waits until all but the `pending` newest bulk groups of this thread have read their shared
-// memory.
+// Waits until all but the `pending` newest bulk groups of this thread have read
+// their shared memory.
 template <int pending> DEVICE void bulk_wait_read()
 {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
 }
 
-// Orders this thread's ordinary shared-memory accesses before later ones of the copy engine and the
-// tensor cores. Every writing thread runs it, then a barrier, then one thread issues.
+// Orders this thread's ordinary accesses to shared memory before later accesses of the copy engine
+// and the tensor cores. Every thread that wrote calls it; then comes a barrier; then one thread
+// issues the copy or multiplication.
 DEVICE void fence_async_shared()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -222,7 +224,7 @@ template <int pending> DEVICE void wgmma_wait()
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 
-// Keeps the compiler from moving reads or writes of the accumulators over this point.
+// Keeps the compiler from moving reads or writes of the accumulators across this point.
 template <int count> DEVICE void pin(float (&values)[count])
 {
 #pragma unroll
@@ -230,12 +232,13 @@ template <int count> DEVICE void pin(float (&values)[count])
         asm volatile("" : "+f"(values[i])::"memory");
 }
 
-// Descriptor of a K-major operand whose rows are 128 bytes, swizzled by 128 bytes, from a 1024-byte
-// aligned address: 8-row groups lie 1024 bytes apart (bits 32-45, in 16 bytes), layout 1 (bits
-// 62-63). PTX ISA, "Matrix descriptor format". K advances by adding bytes / 16.
-constexpr uint32_t operand_layout = 1u << 30 | 1024 >> 4; // the upper half
+// A descriptor of a K-major operand whose rows are 128 bytes, swizzled by 128 bytes, and begin at
+// a multiple of 1024 bytes. Groups of 8 rows are 1024 bytes apart (bits 32-45, in units of 16
+// bytes); the layout is 1 (bits 62-63). PTX ISA, "Matrix descriptor format". To advance along K,
+// add bytes / 16.
+constexpr uint32_t operand_layout = 1u << 30 | 1024 >> 4; // the upper half of the descriptor
 
-// The lower half.
+// The lower half of the descriptor.
 DEVICE uint32_t operand_start(uint32_t address)
 {
     return 1u << 16 | (address & 0x3ffff) >> 4;
@@ -260,7 +263,7 @@ DEVICE void mma_tf32_16x8x8(float (&c)[4], const uint32_t (&a)[4], const uint32_
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// FP32 to TF32, rounded to nearest (the tensor core itself would truncate).
+// Converts FP32 to TF32, rounded to nearest (the tensor core itself would truncate).
 DEVICE uint32_t round_tf32(float value)
 {
     uint32_t result;
@@ -268,8 +271,8 @@ DEVICE uint32_t round_tf32(float value)
     return result;
 }
 
-// Four 8x8 matrices of 16-bit elements from a warp's registers to shared memory; lane l gives the
-// address of row l % 8 of matrix l / 8.
+// Stores four 8x8 matrices of 16-bit elements from a warp's registers to shared memory. Lane l
+// gives the address of row l % 8 of matrix l / 8.
 DEVICE void store_matrices(uint32_t shared, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared),
@@ -277,7 +280,8 @@ DEVICE void store_matrices(uint32_t shared, uint32_t a, uint32_t b, uint32_t c, 
                  : "memory");
 }
 
-// The same, each matrix transposed: lane l gives the address of column l % 8 of matrix l / 8.
+// Does the same with each matrix transposed: lane l gives the address of column l % 8 of matrix
+// l / 8.
 DEVICE void store_matrices_transposed(uint32_t shared, uint32_t a, uint32_t b, uint32_t c,
                                       uint32_t d)
 {
@@ -292,7 +296,8 @@ DEVICE void store_shared(uint32_t shared, uint32_t x, uint32_t y)
     asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(shared), "r"(x), "r"(y) : "memory");
 }
 
-// ---- what the special-function units approximate, to 2^-22; denormal numbers count as zero ----
+// ---- functions that the special-function units approximate, to 2^-22; denormal numbers count
+// as zero ----
 
 DEVICE float power_of_two(float x)
 {
@@ -322,8 +327,8 @@ DEVICE void cluster_arrive()
     asm volatile("barrier.cluster.arrive.release;" ::: "memory");
 }
 
-// The same without ordering memory. It suffices after barriers were set up, which have a fence of
-// their own.
+// Arrives without ordering memory. This is enough after barriers were set up, because
+// barrier_init_fence() orders them.
 DEVICE void cluster_arrive_relaxed()
 {
     asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
@@ -340,7 +345,7 @@ DEVICE void cluster_sync()
     cluster_wait();
 }
 
-// The address of `shared` in block `rank`'s shared memory (distributed shared memory, DSMEM).
+// The address of `shared` in the shared memory of block `rank` (distributed shared memory, DSMEM).
 DEVICE uint32_t remote_address(uint32_t shared, uint32_t rank)
 {
     uint32_t remote;
@@ -388,16 +393,17 @@ DEVICE uint64_t load_acquire(const uint64_t *flag)
 
 // ---- launches of a stream that follow each other (programmatic dependent launch) ----
 
-// Blocks of the launch behind this one may begin once all of this one's have said so or ended, if
-// that launch is made so (cluster_launch::begin_early()). A block says so when it has asked for its
-// last bytes: with blocks that waited beside it all along, long kernels took up to 1.4 as long.
+// Lets the blocks of the next launch begin once all blocks of this one have called this or ended,
+// if that launch was made so (cluster_launch::begin_early()). A block calls it when it has asked
+// for its last bytes: if the next launch's blocks had waited beside it all along, long kernels
+// would take up to 1.4 times as long.
 DEVICE void let_next_launch_begin()
 {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
-// Before a block reads or writes global memory: the launch before has ended, and what it wrote is
-// there. Nothing to wait for where this launch did not begin early.
+// Called before a block reads or writes global memory: waits until the launch before this one has
+// ended and its writes are visible. Returns at once if this launch did not begin early.
 DEVICE void wait_for_launch_before()
 {
     asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What of this device can be at work at once.
+// How many clusters of blocks this device can run at once, and launches in clusters.
 #ifndef PLUMB_GEMM_RESIDENT_CUH
 #define PLUMB_GEMM_RESIDENT_CUH
 
@@ -14,7 +14,7 @@ static inline int count_sms()
     return sms;
 }
 
-// A launch of blocks in clusters, but for its grid.
+// The attributes of a launch whose blocks come in clusters; the grid is set elsewhere.
 struct cluster_launch {
     cudaLaunchAttribute attributes[2] = {};
     cudaLaunchConfig_t config = {};
@@ -29,11 +29,12 @@ struct cluster_launch {
         config.attrs = attributes;
         config.numAttrs = cluster > 1;
     }
-    cluster_launch(const cluster_launch &) = delete; // config points into it
+    cluster_launch(const cluster_launch &) = delete; // config has pointers into it
 #ifndef MAY_BEGIN_EARLY
-#define MAY_BEGIN_EARLY 1 // a selector says so for each launch
+#define MAY_BEGIN_EARLY 1 // defined where a selector decides it for each launch
 #endif
-    void begin_early() // before the launch before has ended, for which the kernel waits (ptx.cuh)
+    void begin_early() // begins before the launch before it has ended; the kernel waits
+                       // for that (ptx.cuh)
     {
         cudaLaunchAttribute &early = attributes[config.numAttrs++];
         early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -45,9 +46,10 @@ static __global__ void fill_one_sm()
 {
 }
 
-// Clusters of so many blocks, each of which fills its SM. They lie within a GPC, and which SMs of
-// its GPCs a device has differs from one to the next: of two H200s with 132 SMs one holds 28
-// clusters of four and the other 30. `otherwise` where that cannot be asked.
+// The number of clusters with so many blocks that fit on the device, if each block fills its SM. A
+// cluster lies within a GPC, and devices differ in which SMs of their GPCs they have: of two H200s
+// with 132 SMs, one holds 28 clusters of four and the other 30. Returns `otherwise` if the driver
+// does not answer.
 static inline int count_clusters(int blocks, int otherwise)
 {
     const int bytes = 200 << 10;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who goes on in a trial (trial.cuh): many ways are looked at thrice, the faster half of them
-// thrice more, and the fastest four as often as there is time for. All that are still in it have
-// been timed in the same rounds, so that a clock that falls meanwhile is the same for all; who is
-// out stays out, because its times are of other rounds. In C, so that tests hold it where there is
-// no GPU.
+// Decides which ways stay in a trial (trial.cuh). Many ways are timed in three rounds, the faster
+// half of them in three more, and the fastest four as often as the time allows. All ways still in
+// the trial were timed in the same rounds, so a clock that falls meanwhile affects all alike. A way
+// that is out stays out, because its times come from other rounds. The file is C, so that tests run
+// where there is no GPU.
 #ifndef PLUMB_GEMM_ROUNDS_H
 #define PLUMB_GEMM_ROUNDS_H
 
@@ -14,7 +14,7 @@
 
 enum { looks_most = 16, looks_of_all = 3, finalists_most = 4 };
 
-// The times of one way, in rising order. One that cannot be launched fails, and has none.
+// The times of one way, in ascending order. A way that cannot be launched fails, and has none.
 struct way_times {
     double us[looks_most];
     int count;
@@ -39,7 +39,7 @@ static inline int way_goes_on(const struct way_times *way)
     return !way->fails && !way->out;
 }
 
-// Of those that are still in it; 0 where none is.
+// The fastest of the ways that are still in the trial; 0 if there are none.
 static inline int fastest_way(const struct way_times *ways, int count)
 {
     int best = 0;
@@ -58,7 +58,8 @@ static inline int ways_before(const struct way_times *ways, int count, double us
     return before;
 }
 
-// After a round: who is far behind the first, or behind too many, is out.
+// Called after a round: takes a way out if it is far behind the first, or if too many are
+// ahead of it.
 static inline void leave_slow_ways(struct way_times *ways, int count)
 {
     const struct way_times *first = &ways[fastest_way(ways, count)];
@@ -73,8 +74,9 @@ static inline void leave_slow_ways(struct way_times *ways, int count)
                                       ways_before(ways, count, way_median(&ways[i])) >= places);
 }
 
-// Of `count` ways so many that all can be looked at, and the finalists twice more, in so many turns
-// of one way; few are rather looked at three times. Less than two: there is no time for a trial.
+// The number of ways, at most `count`, that can be tried in `turns` timings of single ways: each
+// way in the first rounds, and the finalists in two more. A few ways are rather tried three times
+// each. Less than two: there is no time for a trial.
 static inline int ways_in_time(int turns, int count)
 {
     const int few = turns / 3, many = (turns - 2 * finalists_most) / looks_of_all;
@@ -82,10 +84,10 @@ static inline int ways_in_time(int turns, int count)
     return most < count ? most : count;
 }
 
-// ---- the note of a choice, which is the pin of later runs ----
+// ---- the note of a choice, which pins the choice in later runs ----
 //
-// "NAME", "NAME in order" where its launches do not begin early, and then ", the model alone NAME"
-// where a trial chose something else.
+// The note is "NAME", or "NAME in order" if launches do not begin early, and then ", the model
+// alone NAME" if a trial chose another way than the model.
 
 static inline void note_choice(char *note, size_t size, const char *name, int in_order,
                                const char *model, int model_in_order)
@@ -98,7 +100,7 @@ static inline void note_choice(char *note, size_t size, const char *name, int in
                  orders[model_in_order]);
 }
 
-// Whether the way is what the note chose, and sets *in_order if it is.
+// Whether the note chose the way with this name. If so, sets *in_order.
 static inline int is_noted(const char *note, const char *name, int *in_order)
 {
     const size_t length = strlen(name);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which output tile a persistent block works on next. Blocks that run at the same time should share
-// rows of A and rows of B, so that L2 serves most loads: `group` tile rows (or columns) form a
-// band, which is walked one column (row) after the other; or squares of 16 x 16 along Hilbert's
-// curve.
+// Chooses the output tile that a persistent block computes next. Blocks that run at the same time
+// should share rows of A and rows of B, so that L2 serves most loads. So `group` tile rows (or
+// columns) form a band, which is walked one column (row) after the other; or squares of 16 x 16
+// tiles are walked along Hilbert's curve.
 //
 // The host prepares every divisor, because a block divides before it can ask for its first byte:
-// with the hardware's integer division that took 690 cycles, 3 % of a 20 us kernel.
+// the hardware's integer division took 690 cycles, 3 % of a 20 us kernel.
 #ifndef PLUMB_GEMM_SCHEDULE_CUH
 #define PLUMB_GEMM_SCHEDULE_CUH
 
@@ -15,12 +15,13 @@
 
 struct schedule {
     int raster; // enum plumb_raster
-    int group;  // tile rows (RASTER_M) or columns (RASTER_N) in a band; clusters count as one
+    int group;  // tile rows (RASTER_M) or columns (RASTER_N) in a band, counted in clusters
     int stages; // K slabs in flight
 };
 
-// x / divisor = floor(x * magic / 2^64) with magic = floor(2^64 / divisor) + 1, exact for 32-bit x:
-// the error x / 2^64 is less than 1 / divisor. A divisor of 1 has magic 0 and is no division.
+// Divides by multiplying: x / divisor = floor(x * magic / 2^64) with magic = floor(2^64 / divisor)
+// + 1. This is exact for 32-bit x, because the error x / 2^64 is less than 1 / divisor. For a
+// divisor of 1, magic is 0 and nothing is divided.
 struct divider {
     uint64_t magic;
     int divisor;
@@ -38,10 +39,11 @@ struct divider {
 constexpr int hilbert_order = 4, hilbert_side = 1 << hilbert_order;
 
 struct tile_grid {
-    int rows, columns, tiles;  // in clusters' tiles
+    int rows, columns, tiles;  // counted in tiles of a cluster
     int raster;                // enum plumb_raster
-    int lines, length;         // across and along bands: rows and columns, or the other way round
-    divider band, whole, last; // tiles of a band; lines of a whole band; lines of the last one
+    int lines, length;         // across and along bands: rows and columns, or the reverse
+    divider band, whole, last; // divide by the tiles of a band; by the lines of a whole band; by
+                               // those of the last one
 };
 
 struct tile {
@@ -68,7 +70,7 @@ inline tile_grid make_grid(int rows, int columns, int raster, int group)
             divider::by(last)};
 }
 
-// Hilbert's curve over a square of hilbert_side tiles, distance to position.
+// Converts a distance along Hilbert's curve over a square of hilbert_side tiles to a position.
 DEVICE tile hilbert_position(int index)
 {
     int x = 0, y = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host side of the copy engine: descriptions ("tensor maps") of row-major matrices. A map is made
-// in launch() for each call, costs about a microsecond, and travels to the kernel as a
-// __grid_constant__ parameter, so nothing is allocated and nothing is cached.
+// The host's side of the copy engine: descriptions ("tensor maps") of row-major matrices. launch()
+// makes its maps for each call, which takes about a microsecond. They go to the kernel as
+// __grid_constant__ parameters, so nothing is allocated and nothing is cached.
 #ifndef PLUMB_GEMM_TENSOR_MAP_CUH
 #define PLUMB_GEMM_TENSOR_MAP_CUH
 
@@ -11,14 +11,16 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-// A matrix of rows x columns elements, `pitch` bytes from row to row (a multiple of 16).
+// A matrix of rows x columns elements, with `pitch` bytes from one row to the next (a
+// multiple of 16).
 struct matrix {
     const void *base; // 16-byte aligned
     int64_t rows, columns, pitch;
     CUtensorMapDataType type;
 };
 
-// The driver's encoder, found through the runtime so that no module links libcuda; NULL without it.
+// The driver's encoder, found through the runtime so that no module links libcuda. NULL: there
+// is no driver.
 inline PFN_cuTensorMapEncodeTiled_v12000 find_tensor_map_encoder()
 {
     void *function = nullptr;
@@ -30,10 +32,11 @@ inline PFN_cuTensorMapEncodeTiled_v12000 find_tensor_map_encoder()
     return (PFN_cuTensorMapEncodeTiled_v12000)function;
 }
 
-// Boxes of box_rows x box_columns (at most 256 each). swizzled: 128-byte rows whose 16-byte pieces
-// are permuted by row % 8; else rows lie packed. Reads outside give zeros, writes outside are
-// dropped. L2 fetches 256 bytes at a time, but 128 where rows do not begin with a line: 1.8 % (up
-// to 14 %) faster there, the same elsewhere. Returns a CUDA error code.
+// Makes a map with boxes of box_rows x box_columns (at most 256 each). swizzled: rows of 128 bytes
+// whose 16-byte pieces are permuted by row % 8; otherwise rows lie packed. Reads outside of the
+// matrix give zeros, writes outside are dropped. L2 fetches 256 bytes at a time; if rows do not
+// begin with a line it fetches 128, which is 1.8 % (up to 14 %) faster there and makes no
+// difference elsewhere. Returns a CUDA error code.
 static inline cudaError_t make_tensor_map(CUtensorMap *map, const matrix &m, int box_rows,
                                           int box_columns, bool swizzled)
 {

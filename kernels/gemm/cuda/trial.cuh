@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A trial: ways to do one problem, timed in turn on the operands that are there, in the regime that
-// the problem says. Which of two ways is faster depends on that for small problems: several of 20 %
-// and more exchange places where operands are warm, or where launches follow each other.
-//     cold, isolated   each launch finds L2 full of clean lines that are not the operands';
-//                      isolated, the device has rested, too
-//     dirty            full of lines to write back
-//     activations      full of other lines, and then A and C are read
-//     warm             the same launch came just before
-//     stream           launches without a pause, each on other copies of the operands, so many that
-//                      twice L2 lies between two launches on one; a few of a way are timed together
-// A round is queued whole while the stream is held, for the host queues a small kernel more slowly
-// than the device runs it, and such times would be the host's.
+// A trial: several ways to do one problem are timed in turn, on the operands in memory and in the
+// problem's regime. For small problems the regime decides which of two ways is faster: several
+// pairs that differ by 20 % and more change their order when operands are warm, or when launches
+// follow each other. The regimes differ in what precedes a launch:
+//     cold, isolated   L2 is full of clean lines that do not belong to the operands;
+//                      isolated: the device has rested, too
+//     dirty            L2 is full of lines that must be written back
+//     activations      L2 is full of other lines, and then A and C are read
+//     warm             the same launch
+//     stream           launches without a pause, each on another copy of the operands; there are so
+//                      many copies that twice L2's size passes between two launches on one copy. A
+//                      few launches of a way are timed together
+// A whole round is queued while the stream is held, because the host queues a small kernel more
+// slowly than the device runs it. Otherwise the times would be the host's.
 //
-// Who is behind is not launched again, so that there are more rounds for those that are near each
-// other (rounds.h).
+// A way that falls behind is not launched again, so that there are more rounds for the ways that
+// are close to each other (rounds.h).
 #ifndef PLUMB_GEMM_TRIAL_CUH
 #define PLUMB_GEMM_TRIAL_CUH
 
@@ -32,19 +34,19 @@
 constexpr int tried_most = 32;
 constexpr double sweep_us = 50;
 constexpr int sweep_blocks = 1056, sweep_threads = 256;
-constexpr double together_us = 100; // of a stream, that are timed together
+constexpr double together_us = 100; // launches of a stream are timed together for so long
 constexpr int together_most = 6, copies_most = 128;
 constexpr size_t copy_align = 256;
 constexpr uint64_t rest_ns = 15000;
 
 struct trial_terms {
-    int count;          // of ways, at most tried_most
-    double expected_us; // of the slowest; 0: not known
-    double limit_us;    // of the device's time
-    double margin;      // the first way stays unless another takes less than this share of its time
+    int count;          // number of ways, at most tried_most
+    double expected_us; // time of the slowest way; 0: not known
+    double limit_us;    // device time for the whole trial
+    double margin; // the first way is kept unless another takes less than this share of its time
 };
 
-// Reads all of it; what it writes is never read.
+// Reads all bytes, so that L2 holds them.
 static __global__ void __launch_bounds__(sweep_threads) read_all(const uint4 *from, size_t count)
 {
     uint32_t all = 0;
@@ -53,7 +55,7 @@ static __global__ void __launch_bounds__(sweep_threads) read_all(const uint4 *fr
         const uint4 v = from[i];
         all ^= v.x ^ v.y ^ v.z ^ v.w;
     }
-    asm volatile("" ::"r"(all)); // so that it is read
+    asm volatile("" ::"r"(all)); // makes the compiler keep the reads
 }
 
 static __global__ void rest()
@@ -69,16 +71,18 @@ struct trial {
     cudaStream_t stream;
     const plumb_args *args;
     size_t part[3]; // bytes of A, B and C
-    char *lines;    // twice L2; in a stream copies of the operands
+    char *lines;    // of twice L2's size; in a stream it holds copies of the operands
     size_t bytes;
-    int copies, next; // that there are beside the operands, and which is met next
-    int together;     // launches of a way that are timed together
+    int copies, next; // number of copies beside the operands, and the copy that the
+                      // next launch uses
+    int together;     // number of launches of a way that are timed together
     cudaEvent_t from[tried_most], to[tried_most];
     way_times times[tried_most];
     std::atomic<bool> go;
 };
 
-// Holds the stream until the round is queued. A launch that waits for the device waits 20 ms.
+// Holds the stream until the round is queued. If a launch itself waits for the device, the hold
+// ends after 20 ms.
 static void CUDART_CB hold_back(void *go)
 {
     const auto begun = std::chrono::steady_clock::now();
@@ -99,7 +103,7 @@ static int close_trial(trial *t, int ways, int code)
     return code;
 }
 
-// Bytes of so many elements, which fill no half of one.
+// Bytes of so many elements. Elements of half a byte always fill whole bytes.
 static size_t bytes_of(int32_t type, int64_t count)
 {
     const int bits = type == PLUMB_FP64                          ? 64
@@ -119,7 +123,7 @@ static void measure_operands(trial *t)
     t->part[2] = bytes_of(p.out_type, p.m * p.n * p.batch);
 }
 
-// The operands of copy `which`; 0: those that are there.
+// The arguments with the operands of copy `which`; 0: the original operands.
 static plumb_args operands_of(const trial *t, int which)
 {
     plumb_args args = *t->args;
@@ -138,7 +142,8 @@ static plumb_args operands_of(const trial *t, int which)
     return args;
 }
 
-// As many copies as there is room for; none where the operands alone are as large.
+// Makes as many copies as there is room for, or none if the operands alone are as large
+// as the room.
 static int copy_operands(trial *t)
 {
     size_t each = 0;
@@ -165,7 +170,8 @@ static int open_trial(trial *t, int ways)
         code = cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, device);
     t->bytes = 2 * (size_t)l2;
     if (!code)
-        code = cudaMalloc(&t->lines, t->bytes); // for the trial alone: launches have none
+        code = cudaMalloc(&t->lines, t->bytes); // used by the trial alone;
+                                                // launches allocate nothing
     for (int i = 0; i < ways && !code; ++i) {
         code = cudaEventCreate(&t->from[i]);
         if (!code)
@@ -177,20 +183,22 @@ static int open_trial(trial *t, int ways)
     return code || t->args->problem.regime != PLUMB_STREAM ? code : copy_operands(t);
 }
 
-// Launches of a stream that are timed together where one takes so long; not known: one.
+// The number of launches of a stream that are timed together if one takes `us`; if that is
+// not known, one.
 static int together_at(double us)
 {
     const double wanted = us > 0 ? ceil(together_us / us) : 1;
     return wanted < together_most ? (int)wanted : together_most;
 }
 
-// Launches before those. Where only one is timed, another way's came before it.
+// The number of untimed launches before the timed ones. If only one launch is timed, a launch of
+// another way came before it.
 static int runup_of(const trial *t)
 {
     return t->together > 1 ? 2 : 0;
 }
 
-// The time that a way takes in a round, where one launch takes so long.
+// The time that one way takes in a round if one launch takes `us`.
 static double turn_us(const trial *t, double us)
 {
     return us * (t->together + runup_of(t)) +
@@ -213,7 +221,7 @@ template <class launcher> static int queue_some(trial *t, int way, int count, la
     return code;
 }
 
-// Queues what comes before launches that are timed.
+// Queues what precedes the timed launches in this regime.
 template <class launcher> static int approach(trial *t, int way, launcher launch)
 {
     const plumb_args *args = t->args;
@@ -237,7 +245,8 @@ template <class launcher> static int approach(trial *t, int way, launcher launch
     }
 }
 
-// Queues one way: what comes before, and what is timed. A way that cannot be launched is left out.
+// Queues one way: what precedes it, and its timed launches. A way that cannot be launched
+// is left out.
 template <class launcher> static int queue_way(trial *t, int i, launcher launch)
 {
     way_times &times = t->times[i];
@@ -252,20 +261,23 @@ template <class launcher> static int queue_way(trial *t, int i, launcher launch)
     return from ? from : to;
 }
 
-// Queues the ways that are still in it. launch(i, args) queues way i on the operands of args.
+// Queues all ways that are still in the trial. launch(i, args) queues way i on the
+// operands of args.
 template <class launcher> static int queue_round(trial *t, int round, int ways, launcher launch)
 {
     int code = 0;
     for (int turn = 0; turn < ways && !code; ++turn) {
-        const int i = round % 2 ? ways - 1 - turn : turn; // a clock that falls is shared
+        // forth and back, so that a falling clock meets all ways alike
+        const int i = round % 2 ? ways - 1 - turn : turn;
         if (way_goes_on(&t->times[i]))
             code = queue_way(t, i, launch);
     }
     return code;
 }
 
-// Rounds whose times are forgotten. The first loads the ways' code, so it is neither held nor
-// counted. A stream's second tells how many of its launches are timed together.
+// The number of first rounds whose times are ignored. The first round loads the code of the
+// ways, so it is neither held nor counted. In a stream, the second round tells how many launches
+// to time together.
 static int first_kept(const trial *t)
 {
     return t->args->problem.regime == PLUMB_STREAM ? 2 : 1;
@@ -299,9 +311,10 @@ static int time_round(double *spent_us, trial *t, int round, int ways, launcher 
     return code ? code : ran;
 }
 
-// Sets *best to the fastest way: as many ways in as many rounds as there is time for. Nothing is
-// tried, and the first is the best, where there is no time for two ways in three rounds. The first
-// stays where it is among the last four and no other takes less than `margin` of its time.
+// Sets *best to the fastest way, trying as many ways in as many rounds as the time allows. If there
+// is no time for two ways in three rounds, nothing is tried and the first way is the best. The
+// first way also stays the best if it is among the last four and no other takes less than `margin`
+// of its time.
 template <class launcher>
 static int try_out(int *best, const trial_terms &terms, const plumb_args *args, cudaStream_t stream,
                    launcher launch)
@@ -310,7 +323,7 @@ static int try_out(int *best, const trial_terms &terms, const plumb_args *args, 
     t.stream = stream;
     t.args = args;
     t.together = args->problem.regime == PLUMB_STREAM ? together_at(terms.expected_us) : 1;
-    // (Where it is not known how long a way takes, a stream's turn takes nothing.)
+    // (If the time of a way is not known, a turn in a stream is taken to cost nothing.)
     const double turns = fmin(terms.limit_us / turn_us(&t, terms.expected_us), 1e6);
     const int ways = ways_in_time((int)turns, terms.count);
     double spent_us = 0, last_us = 0;

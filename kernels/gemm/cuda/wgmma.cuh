@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The warpgroup matrix instruction, C (64 x n) += A (64 x k) * B (n x k), with A and B read from
-// shared memory by descriptor, for n = 16 .. 256 in steps of 16, n = 72, and four element types. k
+// The warpgroup matrix instruction, C (64 x n) += A (64 x k) * B (n x k). It reads A and B from
+// shared memory by descriptors, for n = 16 .. 256 in steps of 16, n = 72, and four element types. k
 // is always 32 bytes of a row. C lies in n / 2 FP32 registers of each of the 128 threads: register
 // i of a thread is row 16 * warp + lane / 4 + 8 * (i / 2 % 2), column 8 * (i / 4) + 2 * (lane % 4)
 // + i % 2.
 //
-// Inline PTX wants every register named, so the operand lists are built here, once, by the
-// preprocessor: REGISTERS_r is the text "%0,...,%(r-1)", ACCUMULATORS_r the matching operands.
+// Inline PTX must name every register. So the preprocessor builds the operand lists here, once:
+// REGISTERS_r is the text "%0,...,%(r-1)", and ACCUMULATORS_r the matching operands.
 #ifndef PLUMB_GEMM_WGMMA_CUH
 #define PLUMB_GEMM_WGMMA_CUH
 
@@ -76,7 +76,8 @@ struct e4m3;
 #define ACCUMULATORS_120 ACCUMULATORS_112, EIGHT(112)
 #define ACCUMULATORS_128 ACCUMULATORS_120, EIGHT(120)
 
-// r = n / 2 registers; a, b, s: the numbers of the operands after them (r, r + 1, r + 2).
+// Defines one form of the instruction. r: the number of C's registers, n / 2. a, b, s: the numbers
+// of the operands after these registers (r, r + 1, r + 2).
 #define WGMMA(type, form, transposes, n, r, a, b, s)                                               \
     template <> struct wgmma<type, n> {                                                            \
         static DEVICE void multiply(float (&c)[r], uint64_t desc_a, uint64_t desc_b,               \

@@ -4,31 +4,31 @@
 // module: blackwell_2_pair -DGROUP=2 -DCOLLECTS=false -DNAME="blackwell-2-pair"
 // module: blackwell_3_collector -DGROUP=2 -DCOLLECTS=true -DNAME="blackwell-3-collector"
 //
-// The dual GEMM in NVFP4 by the tensor cores of Blackwell, C = silu(A B1) * (A B2), as the document
-// on NVFP4 that the dual ladder follows has it: one kernel, a tile of C per block, both sums in
-// tensor memory.
+// The dual GEMM in NVFP4 by the tensor cores of Blackwell, C = silu(A B1) * (A B2), as described in
+// the document on NVFP4 that the dual ladder follows. It is one kernel with a tile of C per block;
+// both sums are in tensor memory.
 //
 //   loader       one thread of warp 4 fills a ring of stages by TMA: 256 of K of A, B1, B2 and
-//                their scales, tiles of 512 bytes as they lie in memory.
+//                their scales, which are tiles of 512 bytes in memory.
 //   multiplier   one thread of warp 5 copies a stage's scales to tensor memory and starts two
 //                matrix instructions for each 64 of K.
-//   warps 0-3    read both sums when all has ended, 32 rows each, and store their results.
+//   warps 0-3    read both sums when everything has ended, 32 rows each, and store their results.
 //
-// Three rungs:
+// There are three rungs:
 //
 //   fused        both products and the gate in one kernel.
 //   pair         two neighbouring blocks along m share each instruction (group 2). Each loads its
-//                own 128 rows of A and half of B1's and B2's rows, so that a stage has half of them
-//                and the ring is deeper; the first block's barriers count both blocks' bytes, and
-//                its multiplier works for both. The scales of B are needed whole by both.
-//   collector    the two instructions that have A in common say so, and the second takes it from
-//                the buffer in front of the tensor cores.
+//                own 128 rows of A and half of the rows of B1 and B2, so that stages are smaller
+//                and the ring is deeper. The first block's barriers count the bytes of both blocks,
+//                and its multiplier works for both. Both blocks need all scales of B.
+//   collector    the two instructions that use the same A say so, and the second takes A from the
+//                buffer in front of the tensor cores.
 //
-// Scales have columns of their own for each stage: that copies wait for the instructions before
-// them is not promised for instructions that read scales.
+// Scales have columns of their own for each stage: the PTX ISA does not promise that a copy waits
+// for earlier instructions that read scales.
 //
-// No such device was at hand. These kernels are compiled, their encodings are tested
-// (blackwell/descriptors.h), and nothing here has run.
+// No such device was available. These kernels are compiled, and their encodings are tested
+// (blackwell/descriptors.h), but nothing here has run.
 #include "../epilogue.cuh"
 #include "../nvfp4/form.cuh"
 #include "../ptx.cuh"
@@ -36,13 +36,14 @@
 #include "../tensor_map.cuh"
 #include "descriptors.h"
 
-// ---- The PTX instructions of Blackwell (sm_100a) that ptx.cuh has not: tensor memory, and the
-// matrix instruction with block scales. `group` is the number of blocks that act together: 1, or a
-// pair, whose first block issues for both.
+// ---- The PTX instructions of Blackwell (sm_100a) that ptx.cuh does not have: tensor memory, and
+// the matrix instruction with block scales. `group` is the number of blocks that act together: 1,
+// or 2 for a pair, whose first block issues for both.
 
 // ---- tensor memory ----
 
-// One warp of each block of the group; writes the address of the columns, a power of two of them.
+// Run by one warp of each block of the group. Writes the address of the columns to shared memory;
+// `columns` is a power of two.
 template <int group> DEVICE void tensor_allocate(uint32_t shared, int columns)
 {
     asm volatile("tcgen05.alloc.cta_group::%2.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(shared),
@@ -67,7 +68,8 @@ DEVICE void tensor_fence_before()
     asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
 }
 
-// 32 rows of 16 bytes to 32 lanes of four columns, in each quarter of the lanes, of each block.
+// Copies 32 rows of 16 bytes to 32 lanes of four columns, in each quarter of the lanes,
+// in each block.
 template <int group> DEVICE void tensor_copy_scales(uint32_t to, uint64_t from)
 {
     asm volatile("tcgen05.cp.cta_group::%2.32x128b.warpx4 [%0], %1;" ::"r"(to), "l"(from),
@@ -75,7 +77,7 @@ template <int group> DEVICE void tensor_copy_scales(uint32_t to, uint64_t from)
                  : "memory");
 }
 
-// This lane's 16 columns; a warp reaches the quarter of the lanes that is its number's.
+// Reads this lane's 16 columns. A warp reaches the quarter of the lanes that has its number.
 DEVICE void tensor_read(float (&x)[16], uint32_t from)
 {
     asm volatile("tcgen05.ld.sync.aligned.32x32b.x16.b32 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, "
@@ -93,8 +95,8 @@ DEVICE void tensor_read_wait()
 
 // ---- the matrix instruction ----
 
-// What it should do with A's buffer in front of the tensor cores: drop it, as by default, keep it
-// for the next instruction, or take what the one before kept.
+// What the instruction does with A's buffer in front of the tensor cores: drop it (the default),
+// keep it for the next instruction, or take what the instruction before kept.
 enum class collector { drop, keep, take };
 
 #define BLOCK_SCALED_MMA(usage)                                                                    \
@@ -108,7 +110,7 @@ enum class collector { drop, keep, take };
                  "n"(group)                                                                        \
                  : "memory")
 
-// sums (+)= A B^T, 64 of K, by one thread of the group's first block.
+// sums (+)= A B^T over 64 of K. Issued by one thread of the group's first block.
 template <int group, collector usage>
 DEVICE void block_scaled_mma(uint32_t sums, uint64_t a, uint64_t b, uint32_t instruction,
                              uint32_t scales_a, uint32_t scales_b, uint32_t accumulate)
@@ -123,7 +125,8 @@ DEVICE void block_scaled_mma(uint32_t sums, uint64_t a, uint64_t b, uint32_t ins
 
 #undef BLOCK_SCALED_MMA
 
-// Arrives on the barrier of each block of the group when all that this thread issued has ended.
+// Arrives on the barrier of each block of the group when everything that this thread
+// issued has ended.
 template <int group> DEVICE void tensor_commit(uint32_t barrier)
 {
     if constexpr (group == 1)
@@ -140,7 +143,7 @@ template <int group> DEVICE void tensor_commit(uint32_t barrier)
 
 // ---- loads whose bytes count on the barrier of the pair's first block ----
 
-// Bit 24 of a shared-memory address in a cluster tells the blocks of a pair apart.
+// Bit 24 of a shared-memory address in a cluster distinguishes the two blocks of a pair.
 template <int group> DEVICE uint32_t first_block_barrier(uint32_t barrier)
 {
     return group == 1 ? barrier : barrier & 0xfeffffffu;
@@ -172,24 +175,25 @@ struct blackwell_maps {
 
 struct blackwell_params {
     nvfp4_output out;
-    int slabs;       // of 256, along K
+    int slabs;       // slabs of 256 along K
     int b_tile_rows; // rows of tiles of scales of one matrix B
-    int row_tiles;   // of C; with a pair, of both its blocks together
+    int row_tiles;   // row tiles of C; with a pair, a tile is that of both blocks together
 };
 
-// n: columns of C that a block computes.
+// n: number of columns of C that a block computes.
 template <int n_, int group_, bool collects_> struct blackwell_config {
     static constexpr int n = n_, group = group_;
     static constexpr bool collects = collects_;
     static constexpr int threads = 192;
     static constexpr blackwell_layout layout = blackwell_layout_of(n, group);
-    static constexpr int b_rows = n / group; // of each matrix B that a block loads
+    static constexpr int b_rows = n / group; // rows of each matrix B that a block loads
     static constexpr int loaded = layout.a_bytes + 2 * layout.b_bytes + 3 * layout.scale_bytes;
     static_assert(layout.stages >= 3 && layout.stages <= 16, "a ring");
     static_assert(n % (16 * group) == 0 && 128 % n == 0, "the instruction, and a tile of scales");
 };
 
-// Shared memory: barriers, the address of tensor memory, stages from the next multiple of 1024.
+// The shared memory of a block: barriers, the address of tensor memory, and stages from the next
+// multiple of 1024 bytes on.
 template <class c> struct blackwell_memory {
     uint32_t barriers, stages;
     DEVICE blackwell_memory(uint32_t address)
@@ -220,7 +224,7 @@ template <class c> struct blackwell_memory {
     {
         return a(stage) + c::layout.a_bytes + which * c::layout.b_bytes;
     }
-    // 0: A's, 1 and 2: B1's and B2's.
+    // which: 0 for A's scales, 1 and 2 for those of B1 and B2.
     DEVICE uint32_t scales(int stage, int which) const
     {
         return b(stage, 2) + which * c::layout.scale_bytes;
@@ -228,8 +232,8 @@ template <class c> struct blackwell_memory {
 };
 
 struct blackwell_tile {
-    int row, column; // of C, where this block's begin
-    int rank;        // in its pair
+    int row, column; // where this block's rows and columns of C begin
+    int rank;        // of this block in its pair
 };
 
 template <class c>
@@ -261,7 +265,8 @@ DEVICE void blackwell_load(const blackwell_maps &maps, const blackwell_params &p
     }
 }
 
-// A stage's four steps of 64. Of n = 64 the scales are half a tile's, two columns of each four.
+// Multiplies a stage in four steps of 64. With n = 64 the scales are half of a tile: two of
+// every four columns.
 template <class c>
 DEVICE void blackwell_multiply_stage(const blackwell_memory<c> &memory, uint32_t columns, int stage,
                                      int half, bool accumulate)
@@ -310,7 +315,7 @@ DEVICE void blackwell_multiply(const blackwell_params &p, const blackwell_memory
     tensor_commit<c::group>(memory.done());
 }
 
-// 16 neighbouring results of a row.
+// Stores 16 neighbouring results of a row.
 DEVICE void blackwell_store(const nvfp4_output &out, int row, int column, const float (&gate)[16],
                             const float (&up)[16], float scale)
 {
@@ -355,7 +360,7 @@ DEVICE void blackwell_finish(const blackwell_params &p, const blackwell_memory<c
     tensor_fence_before();
 }
 
-// All of the block, and of its pair, have come here.
+// Waits until all threads of the block, and of its pair, are here.
 template <class c> DEVICE void blackwell_sync()
 {
     if constexpr (c::group == 1)
@@ -407,7 +412,8 @@ __global__ void __launch_bounds__(c::threads, 1)
 
 // ---- host ----
 
-// Scales as they lie: tiles of 128 words, along K, then along rows. What is not there is zero.
+// Makes the map of scales as they lie: tiles of 128 words, first along K, then along rows. Missing
+// tiles read as zero.
 inline cudaError_t make_scale_map(CUtensorMap *map, const void *base, int64_t k_tiles,
                                   int64_t row_tiles)
 {
@@ -424,7 +430,8 @@ inline cudaError_t make_scale_map(CUtensorMap *map, const void *base, int64_t k_
     return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-// Scales beyond K are in no tile; those of tiles that K ends in are not known.
+// No tile holds scales beyond K. In a tile in which K ends, the scales beyond it
+// have unknown values.
 inline int supports_blackwell(const plumb_form *form)
 {
     return nvfp4_supports(form, PLUMB_DUAL_SILU) && form->problem.k % 64 == 0;
@@ -456,7 +463,8 @@ template <class c> static int launch_blackwell(const plumb_form_args *args, void
     return cudaLaunchKernelEx(&launch.config, nvfp4_blackwell<c>, maps, p);
 }
 
-// Columns per block that leave a B200's 148 SMs something each: 64 up to 256 rows, then 128.
+// The number of columns per block for which all of a B200's 148 SMs get some: 64 up to 256
+// rows, then 128.
 static int launch(const plumb_form_args *args, void *stream)
 {
     const plumb_problem &p = args->form.problem;

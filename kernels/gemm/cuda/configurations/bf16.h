@@ -7,7 +7,7 @@
 // clang-format off
 //   configuration                                   slab  tile  elements  launch
 
-// large tiles
+// Large tiles.
 ROW("128x256-w2x1-c1x1-s4-e2-m4-coop",            1029,   363,    28799,  12313)
 ROW("128x256-w2x1-c1x1-s4-e2-m16-coop",           1029,   446,    29070,  12199)
 TRY("128x256-w2x1-c1x1-s3-e2-m8-coop",             1034,   611,    29207,  11695)
@@ -24,7 +24,7 @@ ROW("128x144-w2x1-c1x1-s5-e2-m8-coop",             581,   401,    16029,  11264)
 ROW("192x176-w3x1-c1x1-s3-e2-m8-coop",            1086,  2401,    28799,   9972)
 ROW("192x160-w3x1-c1x2-s4-e2-m8-coop",             974,  2424,    26593,  10450)
 
-// small tiles, and ping-pong, whose epilogue another tile's main loop hides
+// Small tiles, and ping-pong, where one tile is stored while another is multiplied.
 ROW("128x112-w2x1-c1x1-s6-e2-m8-coop",             465,   516,    12271,  12256)
 ROW("128x96-w2x1-c1x1-s6-e2-m8-coop",              428,   518,    10661,  11695)
 TRY("128x96-w2x1-c1x2-s6-e2-n8-coop",             424,   700,    10700,  13000)
@@ -53,7 +53,7 @@ ROW("128x128-w1x1-c1x1-s6-e2-n8-pingpong",         522,   150,    13926,  11477)
 TRY("128x128-w1x1-c2x1-s6-e2-m8-pingpong",          517,   337,    13926,  12371)
 TRY("128x128-w1x1-c1x2-s6-e2-m8-pingpong",          529,   591,    13796,  11805)
 
-// few tiles: K divided, one tile per block, m = 1
+// Few tiles: K is divided, or one tile per block, or m = 1.
 ROW("64x64-w1x1-k2-s10-m8-split",                  298,  4873,     1388,   6663)
 ROW("64x64-w1x1-k4-s8-m8-split",                   306,  5155,      733,   6758)
 ROW("64x96-w1x1-k2-s8-m8-split",                   328,  5180,     2146,   6726)
@@ -77,7 +77,7 @@ TRY("64x96-w1x1-c1x1-s5-e2-m4-wide-brief",          519,  1935,     4873,   8113
 ROW("64x128-w1x1-c1x1-s4-e2-m4-wide-brief",        666,  1503,     6218,   8704)
 ROW("gemv",                                       2944,   751,       13,   7149)
 
-// operands swapped, for small m
+// Swapped operands, for small m.
 ROW("16x64-w1x1-c1x1-s8-n8-twin-swapped",          164,   116,      205,   9605)
 ROW("32x64-w1x1-c1x1-s9-n8-twin-swapped",          181,   379,      450,   9295)
 ROW("64x64-w1x1-c1x1-s6-n8-twin-swapped",          235,   765,     1082,   8463)

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Configurations of dual GEMMs in BF16; tiles are of C: 128x128
-// multiplies 128 rows of A by 128 of B1 and as many of B2 (rows.cuh). Costs are SM cycles
-// (cost.h), fitted to the times recorded in baselines/recorded/h200/ladder; zeros: no selector
-// chooses the row.
+// Configurations of dual GEMMs in BF16 (rows.cuh). A tile is counted in C: 128x128 multiplies 128
+// rows of A by 128 rows of B1 and 128 of B2. Costs are SM cycles (cost.h), fitted to the times
+// recorded in baselines/recorded/h200/ladder; zeros: no selector chooses the row.
 //
 // clang-format off
 //   configuration                                   slab  tile  elements  launch
 
-// large tiles
+// Large tiles.
 ROW("128x128-w2x1-c1x1-s4-e2-m8-coop-dual",       1006,  5253,     9176,   9471)
 ROW("128x128-w2x1-c1x1-s4-e2-m16-coop-dual",      1006,  5352,     9616,   9208)
 ROW("128x128-w2x1-c2x1-s4-e2-m8-coop-dual",       1006,  4716,    17522,  14306)
@@ -21,7 +20,7 @@ ROW("128x96-w2x1-c1x1-s5-e1-m16-coop-dual",        754,  5253,     7191,   8463)
 ROW("128x96-w2x1-c2x1-s5-e1-m8-coop-dual",         754,  3965,    10711,  13524)
 ROW("128x96-w2x1-c1x2-s5-e1-m8-coop-dual",         768,  4059,     5327,  13587)
 
-// small tiles, and ping-pong, whose epilogue another tile's main loop hides
+// Small tiles, and ping-pong, where one tile is stored while another is multiplied.
 ROW("128x80-w1x1-c1x1-s5-e2-m8-pingpong-dual",     646,     1,     8433,  13715)
 ROW("128x80-w1x1-c1x1-s5-e2-m16-pingpong-dual",    646,     1,    10711,  13715)
 ROW("128x80-w1x1-c2x1-s5-e2-m8-pingpong-dual",       0,     0,        0,      0)
@@ -40,12 +39,12 @@ ROW("64x64-w1x1-c1x1-s4-e2-m8-twin-dual",          302,   131,       86,  11003)
 ROW("64x48-w1x1-c1x1-s4-e2-m8-twin-dual",          289,     3,       41,  10648)
 ROW("64x32-w1x1-c1x1-s6-e2-m8-twin-dual",          233,   442,      134,   9426)
 
-// few tiles: K divided, one tile per block, m = 1
+// Few tiles: K is divided, or one tile per block, or m = 1.
 ROW("128x64-w2x1-k4-s6-e2-m8-split-dual",          621,  9176,     8047,   7250)
 ROW("64x64-w1x1-k4-s8-e2-m8-split-dual",             0,     0,        0,      0)
 ROW("gemv-dual",                                  3129,  1072,     3560,   7250)
 
-// operands swapped, for small m
+// Swapped operands, for small m.
 ROW("16x64-w1x1-c1x1-s9-n8-coop-swapped-dual",     279,  1062,        1,   9515)
 ROW("16x64-w1x1-c1x1-s5-n8-twin-swapped-dual",     301,   936,      137,   8543)
 ROW("32x64-w1x1-c1x1-s5-n8-twin-swapped-dual",       0,     0,        0,      0)

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cost model of the selectors, in C, so that the program that fits it (../../sweep/fit.c) and
-// the selectors (configurations/select.cuh) compile the same formula. Configuration c takes, in SM
-// cycles,
+// The cost model of the selectors. It is C, so that the program that fits it (../../sweep/fit.c)
+// and the selectors (configurations/select.cu) compile the same formula. Configuration c takes,
+// in SM cycles,
 //
 //   compute = waves * slabs * slab_c
 //   memory  = (A + B * (1 + again * (rows - 1)) + C) / bandwidth
 //   cache   = blocks * waves * slabs * bytes loaded per slab / rate
 //   time    = launch_c + waves * tile_c + (compute^4 + memory^4 + cache^4)^(1/4)
 //
-// waves: turns that the busiest block takes, and with stream-K the blocks that share a tile; slabs:
-// slabs of K in one turn, a split's share of them, and of two tiles where two blocks share an SM: a
-// tile that is alone there takes more than half of what two take; rows: tile rows, each of which
-// reads B again, from L2 (at m = 128 two rows of 64-row tiles read B slower from memory than one
-// row of 128 does). L2 is in the way where rows are not aligned, and of stream-K: elsewhere
-// neighbours ask for the same slab at the same time and are served together. Where rows of C are no
-// multiple of 16 bytes, elements_c is added to tile_c: no TMA stores such rows, and most
-// configurations then store element by element, those inside C alone. The powers make a maximum
-// with a soft corner.
-// Of a dual GEMM B is two matrices, and a configuration's tile is C's.
-// slab_c, tile_c, elements_c and launch_c are the configuration's own, the rest is the device's
-// (struct plumb_cost_device); all are fitted to times measured on it.
+//   waves   turns that the busiest block takes, and with stream-K the blocks that share a tile
+//   slabs   slabs of K in one turn: a split's share of them. If two blocks share an SM, the slabs
+//           of two tiles: a tile that is alone there takes more than half of the time of two
+//   rows    tile rows, each of which reads B again, from L2. (At m = 128 two rows of 64-row tiles
+//           read B slower from memory than one row of 128 does)
+//   cache   counts only where L2 is in the way: for rows that are not aligned, and for stream-K.
+//           Elsewhere neighbours ask for the same slab at the same time and are served together
+//
+// slab_c, tile_c, elements_c and launch_c belong to the configuration, all other numbers to the
+// device (struct plumb_cost_device); all are fitted to times measured on it. elements_c is added to
+// tile_c where rows of C are no multiple of 16 bytes: TMA cannot store such rows, and most
+// configurations then store the elements inside C one by one. The powers of 4 make a maximum with a
+// soft corner. In a dual GEMM B is two matrices, and a configuration's tile is C's.
 #ifndef PLUMB_GEMM_CONFIGURATIONS_COST_H
 #define PLUMB_GEMM_CONFIGURATIONS_COST_H
 
@@ -32,20 +33,21 @@ struct plumb_cost {
     float slab, tile, elements, launch; // cycles
 };
 
-// hz: the clock that choices are made at; again: see above; alone: a slab's
-// cycles, of a block that has its SM to itself, over half of those of two blocks'; triples to
-// sixteens: clusters of three, four, eight and sixteen SMs that fit at once.
+// hz: the clock at which choices are made. again: see above. alone: the cycles of a slab in a block
+// that has its SM to itself, over half of those of two blocks. triples to sixteens: how many
+// clusters of three, four, eight and sixteen SMs fit at once.
 struct plumb_cost_device {
     double hz, bytes_per_s, again, alone;
-    // Bytes per cycle of L2, from rows aligned to 128, 64, 32 and 16. (Stream-K asks for slabs at
-    // different times, and gets no more from half lines than from what is off the line.)
+    // Bytes per cycle that L2 gives for rows aligned to 128, 64, 32 and 16 bytes. (The blocks of
+    // stream-K ask for slabs at different times, so they get no more from half lines than from rows
+    // that are not aligned to a line.)
     double on_line, half_line, off_line, off_sector;
     int sms, triples, quads, octets, sixteens;
 };
 
 // The H200, SXM, as recorded (baselines/recorded/h200/ladder). Clusters lie within a GPC and leave
-// some of its SMs over: 39 of 44, 30 of 33, 15 of 16 and 7 of 8 are resident on that one; of fours
-// 28 on another.
+// some of its SMs unused: on that device 39 of 44, 30 of 33, 15 of 16 and 7 of 8 clusters fit at
+// once; on another one 28 clusters of four.
 static const struct plumb_cost_device plumb_cost_h200 = {
     .hz = 1.75e9,
     .bytes_per_s = 4.65e12,
@@ -62,13 +64,15 @@ static const struct plumb_cost_device plumb_cost_h200 = {
     .sixteens = 7,
 };
 
-// How the slabs of stream-K's tiles are shared: all tiles' if there is less than a wave of them,
-// else those of the partial wave, with the whole one before it if it is more than half a wave, and
-// not at all if it is more than three quarters. Nothing is cut unevenly that would gain less than a
-// sixteenth, nor shares made of less than three slabs, which cost more than they save.
+// How stream-K shares slabs. With less than a wave of tiles, the slabs of all tiles are shared.
+// Otherwise those of the partial wave are shared, together with the whole wave before it if the
+// partial one is more than half a wave, and not at all if it is more than three quarters. Nothing
+// is cut unevenly for a gain of less than a sixteenth, and no share is less than three slabs,
+// because such a share costs more than it saves.
 struct plumb_stream_shares {
-    int blocks;            // at work
-    int streamed, sharers; // the first tiles, whose slabs are shared among the first blocks
+    int blocks;            // blocks at work
+    int streamed, sharers; // the slabs of the first `streamed` tiles are shared among the
+                           // first `sharers` blocks
 };
 
 static inline struct plumb_stream_shares plumb_share_slabs(int tiles, int slabs, int resident)
@@ -79,7 +83,7 @@ static inline struct plumb_stream_shares plumb_share_slabs(int tiles, int slabs,
         shares.streamed = 4 * rest > 3 * resident ? 0 : rest + resident;
     if (shares.streamed == 0 || shares.streamed > resident)
         return shares;
-    const int even = rest * (resident / rest); // blocks, if each tile has the same number
+    const int even = rest * (resident / rest); // number of blocks if each tile has the same number
     const int64_t most = (int64_t)rest * slabs / least_slabs;
     if (16 * (resident - even) <= resident)
         shares.sharers = even;
@@ -90,9 +94,10 @@ static inline struct plumb_stream_shares plumb_share_slabs(int tiles, int slabs,
     return shares;
 }
 
-// The parts that K of each tile is spread into (split/device.cuh): as many as find an SM, of two
-// slabs at least, and of more than 16, since every part's sums are waited for, six; no more than
-// 32; 0: there are more tiles than SMs.
+// The number of parts into which the K of each tile is spread (split/device.cuh): one for each SM
+// that the tile gets, with at least two slabs each. More than 16 parts have at least six slabs
+// each, because a tile waits for the sums of every part; there are at most 32. 0: there are more
+// tiles than SMs.
 static inline int plumb_spread_parts(int tiles, int slabs, int sms)
 {
     const int found = sms / tiles, long_ones = slabs / 6 < 32 ? slabs / 6 : 32;
@@ -106,9 +111,10 @@ static inline int plumb_ceil_div(int64_t x, int64_t y)
     return (int)((x + y - 1) / y);
 }
 
-// What the busiest block does: turns at tiles, slabs over all of them. Stream-K in clusters is for
-// less than a wave of tiles: with more it has always lost to a tile that fits. By single blocks it
-// may share the second wave, where that is less than three quarters of one.
+// The work of the busiest block: its turns at tiles, and its slabs over all turns. Stream-K in
+// clusters takes less than a wave of tiles: with more tiles it always lost to a tile that fits.
+// Stream-K by single blocks may share the second wave, too, if that is less than three quarters
+// of a wave.
 struct plumb_turns {
     double waves, slabs;
 };
@@ -130,7 +136,7 @@ static inline struct plumb_turns plumb_take_turns(const struct plumb_traits *t,
     const int tiles = plumb_ceil_div(p->m, t->tile_m * t->cluster_m) *
                       plumb_ceil_div(p->n, t->tile_n * t->cluster_n);
     struct plumb_turns turns;
-    if (t->tile_m == 1) { // warps take columns as they come: no turns
+    if (t->tile_m == 1) { // each warp takes columns one after the other, so there are no turns
         turns.waves = 1;
         turns.slabs = (double)p->n / t->tile_n * slabs / (d->sms * t->blocks_per_sm);
         return turns;
@@ -144,7 +150,7 @@ static inline struct plumb_turns plumb_take_turns(const struct plumb_traits *t,
     if (t->split_k < 0) {
         const int resident = d->sms / cluster * t->blocks_per_sm;
         const struct plumb_stream_shares s = plumb_share_slabs(tiles, slabs, resident);
-        const int whole = tiles > resident; // waves before what is shared
+        const int whole = tiles > resident; // whole waves before the shared tiles
         if (s.streamed == 0 || tiles > (cluster > 1 ? 1 : 2) * resident)
             return (struct plumb_turns){INFINITY, INFINITY};
         turns.slabs = (double)(tiles - s.streamed) / resident * slabs +
@@ -152,12 +158,13 @@ static inline struct plumb_turns plumb_take_turns(const struct plumb_traits *t,
         turns.waves = whole + (s.sharers > s.streamed ? (double)s.sharers / s.streamed : 1);
         return turns;
     }
-    const int members = cluster * t->split_k; // of a cluster
+    const int members = cluster * t->split_k; // blocks of a cluster
     const int resident = t->blocks_per_sm * plumb_resident_clusters(d, members);
     if (resident == 0)
         return (struct plumb_turns){INFINITY, INFINITY};
     if (t->split_k == 1 && t->blocks_per_sm == 2) {
-        const int each = plumb_ceil_div((int64_t)tiles * members, d->sms); // of the busiest SM
+        // blocks of the busiest SM
+        const int each = plumb_ceil_div((int64_t)tiles * members, d->sms);
         turns.waves = plumb_ceil_div(each, 2);
         turns.slabs = slabs * (each + (each % 2 ? d->alone - 1 : 0));
         return turns;
@@ -167,14 +174,14 @@ static inline struct plumb_turns plumb_take_turns(const struct plumb_traits *t,
     return turns;
 }
 
-// Rows of B: of both matrices of a dual GEMM.
+// The number of rows of B; in a dual GEMM, of both matrices.
 static inline double plumb_cost_rows_b(const struct plumb_problem *p)
 {
     return (double)p->n * (p->epilogue == PLUMB_DUAL_SILU ? 2 : 1);
 }
 
-// Cycles that L2 takes to deliver all slabs where it is in the way, else 0. Where two blocks share
-// an SM, `slabs` are those of both.
+// The cycles in which L2 delivers all slabs, where L2 is in the way; elsewhere 0. If two blocks
+// share an SM, `slabs` counts those of both.
 static inline double plumb_cache_cycles(const struct plumb_traits *t, const struct plumb_problem *p,
                                         double slabs, int in, const struct plumb_cost_device *d)
 {
@@ -189,7 +196,7 @@ static inline double plumb_cache_cycles(const struct plumb_traits *t, const stru
         return 0;
     if (blocks > d->sms)
         blocks = d->sms;
-    const int counted = split == 1 && t->blocks_per_sm == 2; // by plumb_take_turns()
+    const int counted = split == 1 && t->blocks_per_sm == 2; // plumb_take_turns() has counted both
     return (double)blocks * (counted ? 1 : t->blocks_per_sm) * slabs * loaded * t->tile_k * in /
            (pitch % 32                   ? d->off_sector
             : pitch % 64                 ? d->off_line

@@ -7,7 +7,7 @@
 // clang-format off
 //   configuration                                   slab  tile  elements  launch
 
-// large tiles
+// Large tiles.
 ROW("128x256-w2x1-c1x1-s4-e2-m4-coop",            1039,  1194,    28934,  12141)
 ROW("128x256-w2x1-c1x1-s4-e2-m8-coop",            1039,  1246,    29207,  11972)
 ROW("128x256-w2x1-c1x1-s3-e2-m8-coop",            1048,  1223,    29070,  11860)
@@ -23,7 +23,7 @@ ROW("128x192-w2x1-c2x1-s4-e2-m8-coop",             768,   860,    22675,  15420)
 ROW("128x144-w2x1-c1x1-s5-e2-m8-coop",             590,   954,    16180,  11212)
 ROW("192x160-w3x1-c1x2-s4-e2-m8-coop",             978,  1590,    28000,  12141)
 
-// small tiles, and ping-pong, whose epilogue another tile's main loop hides
+// Small tiles, and ping-pong, where one tile is stored while another is multiplied.
 ROW("128x128-w2x1-c1x1-s6-e2-m8-coop",             532,   564,    14526,  11531)
 ROW("128x112-w2x1-c1x1-s6-e2-m8-coop",             470,   637,    12271,  12784)
 ROW("128x96-w2x1-c1x1-s6-e2-m8-coop",              424,   597,    10512,  12313)
@@ -54,7 +54,7 @@ ROW("128x128-w1x1-c1x1-s6-e2-n8-pingpong",         527,   315,    13926,  11640)
 ROW("128x128-w1x1-c2x1-s6-e2-m8-pingpong",         519,   367,    13992,  13210)
 TRY("128x128-w1x1-c1x2-s6-e2-m8-pingpong",          534,   477,    13861,  11860)
 
-// few tiles: K divided, one tile per block, m = 1
+// Few tiles: K is divided, or one tile per block, or m = 1.
 ROW("64x64-w1x1-k2-s10-m8-split",                  308,  4650,     1388,   7049)
 ROW("64x64-w1x1-k2-s5-m8-split",                   480,  5796,     1705,   4623)
 ROW("64x64-w1x1-k4-s8-m8-split",                   313,  5012,      737,   6886)
@@ -78,7 +78,7 @@ ROW("64x96-w1x1-c1x1-s5-e2-m4-wide-brief",         554,  1674,     4521,   8786)
 ROW("64x128-w1x1-c1x1-s4-e2-m4-wide-brief",        711,   852,     5742,  10113)
 ROW("gemv",                                       3173,  1098,       13,   7706)
 
-// operands swapped, for small m
+// Swapped operands, for small m.
 ROW("16x64-w1x1-c1x1-s8-n8-twin-swapped",          161,   318,      203,   9471)
 ROW("32x64-w1x1-c1x1-s9-n8-twin-swapped",          182,   554,      486,   9382)
 ROW("64x64-w1x1-c1x1-s6-n8-twin-swapped",          238,   848,     1355,   8745)

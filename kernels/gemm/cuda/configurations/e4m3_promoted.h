@@ -7,7 +7,7 @@
 // clang-format off
 //   configuration                                   slab  tile  elements  launch
 
-// large tiles
+// Large tiles.
 ROW("128x144-w2x1-c1x1-s5-e2-m8-promote",          601,  1368,    15954,  10401)
 ROW("128x160-w2x1-c1x1-s5-e2-m8-promote",          761,  1510,    17277,  10450)
 ROW("128x176-w2x1-c1x1-s5-e2-m8-promote",          818,  1447,    18711,  10648)
@@ -16,7 +16,7 @@ ROW("128x160-w2x1-c2x1-s5-e2-m8-promote",          751,  1407,    18107,  12371)
 ROW("256x128-w2x1-c1x1-s4-e2-m8-promote",         1088,  2166,    28934,  10549)
 ROW("256x128-w2x1-c1x2-s4-e2-m8-promote",         1119,  2156,    29759,  11972)
 
-// small tiles, and ping-pong, whose epilogue another tile's main loop hides
+// Small tiles, and ping-pong, where one tile is stored while another is multiplied.
 ROW("128x128-w2x1-c1x1-s6-e2-m8-promote",          542,   677,    14323,  10748)
 ROW("128x128-w2x1-c2x1-s6-e2-m8-promote",          534,   761,    15081,  12429)
 ROW("128x128-w2x1-c1x2-s6-e2-m8-promote",          542,   761,    14801,  12085)
@@ -26,7 +26,7 @@ ROW("64x128-w1x1-c1x1-s8-e2-m8-promote",           383,   690,     6703,  10401)
 ROW("64x64-w1x1-c1x1-s10-e2-m8-promote",           295,   477,     2951,  10160)
 TRY("128x64-w2x1-c1x1-s8-e2-m8-promote",            352,   597,     6862,  10019)
 
-// few tiles: K divided, one tile per block, m = 1
+// Few tiles: K is divided, or one tile per block, or m = 1.
 ROW("64x32-w1x1-k2-s7-m8-promote-split",           358,  5253,      769,   5198)
 TRY("64x64-w1x1-k2-s10-m8-promote-split",           333,  4521,     1407,   7387)
 TRY("64x64-w1x1-k2-s5-m8-promote-split",            508,  5609,     1779,   5101)
@@ -41,7 +41,7 @@ ROW("128x112-w2x1-c2x1-s6-e2-m8-promote-stream",   640,  1531,     6992,  14993)
 TRY("64x64-w1x1-k8-s10-m8-promote-split",           330,  5600,      410,   7400)
 ROW("gemv-promote",                               3144,  1087,       13,   7888)
 
-// operands swapped, for small m
+// Swapped operands, for small m.
 ROW("16x64-w1x1-c1x1-s8-n8-promote_twin-swapped",   170,   401,      196,   9251)
 ROW("32x64-w1x1-c1x1-s9-n8-promote_twin-swapped",   175,   614,      426,   9338)
 ROW("128x64-w1x1-c1x1-s9-n8-promote-swapped",      362,   652,     1650,  10549)

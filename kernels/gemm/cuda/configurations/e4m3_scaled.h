@@ -7,7 +7,7 @@
 // clang-format off
 //   configuration                                   slab  tile  elements  launch
 
-// large tiles
+// Large tiles.
 ROW("128x192-w2x1-c1x1-s5-e1-m8-scaled",           909,  1935,     2000,  11695)
 ROW("128x144-w2x1-c1x1-s5-e2-m8-scaled",           742,  1689,     2000,  11317)
 ROW("256x128-w2x1-c1x1-s4-e1-m8-scaled",          1190,  2829,     2000,  10850)
@@ -15,7 +15,7 @@ ROW("256x128-w2x1-c1x2-s4-e1-m8-scaled",          1207,  2675,     2000,  12429)
 ROW("128x192-w2x1-c1x1-s4-e2-m8-scaled",           909,  1538,     2000,  12085)
 ROW("256x128-w2x1-c1x2-s4-e1-m16-scaled",         1201,  2687,     2000,  12546)
 
-// small tiles; and ping-pong, where the main loop of one tile hides the epilogue of another
+// Small tiles, and ping-pong, where one tile is stored while another is multiplied.
 ROW("128x128-w2x1-c1x1-s6-e1-m8-scaled",           629,  1167,     2000,  11531)
 ROW("128x128-w2x1-c1x1-s5-e2-m8-scaled",           629,   945,     2000,  11805)
 ROW("128x96-w2x1-c1x1-s6-e2-m8-scaled",            569,   932,     2000,  11212)
@@ -30,7 +30,7 @@ ROW("64x64-w1x1-c1x1-s5-e2-m8-twin_scaled",        283,   628,     2000,  10799)
 ROW("64x64-w1x1-c1x1-s6-e1-m8-twin_scaled",          0,     0,        0,      0)
 ROW("64x48-w1x1-c1x1-s5-e2-m8-twin_scaled",        269,   765,     2000,   9972)
 
-// few tiles: K divided, one tile per block, m = 1
+// Few tiles: K is divided, or one tile per block, or m = 1.
 ROW("64x32-w1x1-k2-s7-m8-scaled-split",              0,     0,        0,      0)
 ROW("64x64-w1x1-k2-s10-m8-scaled-split",           341,  5377,     2000,   6663)
 ROW("64x64-w1x1-k2-s5-m8-scaled-split",              0,     0,        0,      0)

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The configuration space: kernels as rows of a table, by name. A name says all of its row:
+// The configuration space: kernels as rows of a table. A row's name states everything about it:
 // type-tile-warpgroups-cluster-stages-pieces-raster-mode, as in
-// bf16-128x256-w2x1-c2x1-s4-e2-m8-coop. What takes such a name apart when it is compiled is here;
-// the tables are bf16.h and the others beside this file.
+// bf16-128x256-w2x1-c2x1-s4-e2-m8-coop. This file parses such names at compile time; the tables are
+// bf16.h and the others beside it.
 //
 //   128x256     rows and columns of C that a block computes
 //   w2x1        consumer warpgroups that divide them
-//   c2x1        blocks of a cluster, which share what they load
+//   c2x1        blocks of a cluster, which share their loads
 //   k4          blocks of a cluster that divide K
 //   s4          stages of the ring
 //   e2          pieces of C that a warp stages, 2 KiB each
 //   m8          order of the tiles, in bands of eight: m, n or h (Hilbert's curve)
 //   coop        the warpgroups share a tile
-//   pingpong    they take turns at tiles
+//   pingpong    the warpgroups take turns at tiles
 //   twin        coop, two blocks per SM
-//   wide        coop, stages of 256 bytes of each row, not 128
+//   wide        coop, stages of 256 bytes of each row instead of 128
 //   promote     coop, FP8 sums promoted every 128 of K; promote_twin: two blocks per SM
 //   scaled      promote, with block scales; twin_scaled: two blocks per SM
 //   split       K divided over a cluster (split/cluster.cuh)
@@ -23,13 +23,13 @@
 //   spread      K divided over all SMs (split/device.cuh)
 //   brief       one tile per block, begun early (small/tile_per_block.cuh)
 //   gemv        m = 1 (small/gemv.cuh)
-//   swapped     operands exchanged; the name is in C's own rows and columns all the same
+//   swapped     operands exchanged; the name still has C's own rows and columns
 //   dual        two products (dual/dual.cuh); the tile is C's
 //
-// TYPE and TABLE say which table, as flags of a module: bf16, bf16_dual.
+// The flags TYPE and TABLE of a module say which table it compiles: bf16, bf16_dual.
 //
-// Stages and order are run-time arguments, so rows that differ in these alone share machine code.
-// plumb reads names too (model/predict/parts/space_name.c), where there is no compiler.
+// Stages and order are run-time arguments, so rows that differ only in these share machine code.
+// plumb reads such names without a compiler, too (model/predict/parts/space_name.c).
 #ifndef PLUMB_GEMM_CONFIGURATIONS_ROWS_CUH
 #define PLUMB_GEMM_CONFIGURATIONS_ROWS_CUH
 
@@ -72,7 +72,7 @@ constexpr void take_pair(std::string_view &text, int &first, int &second)
     second = take_number(text);
 }
 
-// A part that begins with a letter and goes on with a number.
+// Reads a part of the name that is a letter and a number.
 constexpr void read_number(configuration &c, std::string_view part)
 {
     const char letter = part[0];
@@ -131,7 +131,7 @@ constexpr configuration read_configuration(std::string_view name)
     }
     if (c.dual)
         c.t.tile_n *= 2;
-    if (c.t.swapped) { // the kernel has them the other way round
+    if (c.t.swapped) { // the kernel has rows and columns the other way round
         std::swap(c.t.tile_m, c.t.tile_n);
         std::swap(c.t.groups_m, c.t.groups_n);
         std::swap(c.t.cluster_m, c.t.cluster_n);
@@ -142,7 +142,7 @@ constexpr configuration read_configuration(std::string_view name)
     return c;
 }
 
-// Sections of a table, for modules of a part of the rows.
+// Sections of a table; a module may compile only some of them.
 enum section { large = 1, small = 2, few = 4, swapped = 8 };
 
 constexpr int section_of(const configuration &c)
@@ -166,7 +166,7 @@ static constexpr const char *row_names[] = {
 };
 #undef ROW
 
-// Zeros: no selector has the row.
+// A row of zeros: no selector has the row.
 #define ROW(name, ...) {__VA_ARGS__},
 static constexpr plumb_cost row_costs[] = {
 #include PLUMB_STRING(TABLE.h)
@@ -174,8 +174,8 @@ static constexpr plumb_cost row_costs[] = {
 #undef ROW
 #undef TRY
 
-// Whether the model may take the row by itself. Where costs are too far off for that, a trial may
-// still find it.
+// Whether the model alone may choose the row. If its costs are too inaccurate for that, a trial may
+// still choose it.
 #define ROW(name, ...) true,
 #define TRY(name, ...) false,
 static constexpr bool row_is_trusted[] = {
@@ -193,7 +193,7 @@ template <int i> struct row_at {
     using config = std::conditional_t<is.dual, dual, std::conditional_t<is.scaled, scaled, plain>>;
 };
 
-// The row; of block scales it takes them where the scales of whole tensors would come.
+// Makes the row. A row with block scales takes them in place of the scales of whole tensors.
 template <int i> constexpr plumb_kernel plain_row()
 {
     constexpr configuration is = row_at<i>::is;
@@ -213,7 +213,7 @@ template <int i> constexpr plumb_kernel plain_row()
         return persistent_row<c, is.stages, is.raster, is.group>(name);
 }
 
-// The row as a kernel of a module: a plumb_form_kernel with block scales, else a plumb_kernel.
+// The row as a module exports it: a plumb_form_kernel with block scales, else a plumb_kernel.
 template <int i> constexpr auto make_row()
 {
     constexpr plumb_kernel row = plain_row<i>();
@@ -226,7 +226,7 @@ using row_type = std::conditional_t<row_at<0>::is.scaled, plumb_form_kernel, plu
 
 template <size_t i> using row_number = std::integral_constant<int, (int)i>;
 
-// made(i) of the rows for which wanted(i), as a std::array of `element`. Others are not compiled.
+// An std::array of made(i) for the rows with wanted(i). Other rows are not compiled.
 template <class element, class wish, class maker, size_t... all>
 constexpr auto rows_that(wish wanted, maker made, std::index_sequence<all...>)
 {

@@ -7,22 +7,23 @@
 // module: select_e4m3_scaled   -DTYPE=e4m3 -DTABLE=e4m3_scaled -DNAME="select-e4m3-scaled" -DSCALED
 // module: select_bf16_dual     -DTYPE=bf16 -DTABLE=bf16_dual -DNAME="select-bf16-dual"
 //
-// Selector kernels: one name, a table of configurations with their costs (rows.cuh), and a choice
-// for each problem in each regime. The cost model (cost.h) ranks the configurations. Where
-// prepare() finds the operands in the device's memory it tries the first of the ranking on them, in
-// the regime of the problem (../trial.cuh), and keeps the fastest; where it may not, as in the
-// process that records, the first of the ranking is the choice. A pin decides without either, so
-// that a record, a replay and a later run have the code of the run that the note is of. In a stream
-// short launches begin early, long ones in order, and of those between both is tried.
+// Selector kernels. A selector has one name, a table of configurations with their costs (rows.cuh),
+// and chooses a configuration for each problem in each regime. The cost model (cost.h) ranks the
+// configurations. If prepare() finds the operands in the device's memory, it tries the first of the
+// ranking on them, in the problem's regime (../trial.cuh), and keeps the fastest. If it does not,
+// as in the process that records, it chooses the first of the ranking. A pin decides without model
+// and trial, so that a record, a replay and a later run have the code of the run from which the
+// note is. In a stream, short launches begin early, long ones in order; for lengths in between both
+// ways are tried.
 //
-// A K that no configuration takes is padded first, or read as it is at m = 1 and where K is short
-// (odd_k/odd_k.cuh). About 100 tiles of BF16 with rows in the middle of sectors have a way of their
-// own (small/tile_per_block_clusters.cuh). Such a way is the first choice, and padding is tried
-// too.
+// If no configuration takes a K, it is padded first, or read as it is at m = 1 and where K is short
+// (odd_k/odd_k.cuh). Products of BF16 with about 100 tiles, whose rows begin in the middle of
+// sectors, have a way of their own (small/tile_per_block_clusters.cuh). Such a way is the first
+// choice, and padding is tried, too.
 #include <stdio.h>
 #include <string.h>
 
-// Whether launches wait for the end of the one before, now (../resident.cuh).
+// Whether the launches made now wait for the end of the launch before them (../resident.cuh).
 static bool launches_in_order;
 #define MAY_BEGIN_EARLY !launches_in_order
 
@@ -35,7 +36,7 @@ static bool launches_in_order;
 struct candidate {
     plumb_kernel row;
     plumb_cost cost;
-    bool trusted; // by the model alone
+    bool trusted; // the model alone may choose it
 };
 
 static constexpr auto candidates =
@@ -59,22 +60,24 @@ static plumb_cost_device this_device()
 
 static constexpr bool is_scaled = row_at<0>::is.scaled;
 
-// One way to do a problem: a candidate, or what takes a K of any length as it is.
+// One way to do a problem: a configuration of the table, or a kernel that takes any K as it is.
 struct way_to {
     const char *name;
     const candidate *row;
     int (*as_is)(const plumb_args *args, void *stream);
-    double us;     // by the model
-    bool in_order; // not begun under the launch before
+    double us;     // the model's time
+    bool in_order; // true: its launches do not begin under the launch before
 };
 
 constexpr int ranked_most = 16;
 
-// By the model, of a launch in a stream. Below, to begin early gains 3 to 39 %; between, it gains
-// up to 9 % and loses up to 12 %; beyond, it loses up to 8 % of a multiplication that power bounds
-// and gains nothing (c235861e:baselines/recorded/h100/drawn.csv).
+// Times of one launch in a stream, by the model. Below the first, beginning
+// early gains 3 to 39 %. In between, it gains up to 9 % and loses up to 12 %.
+// Above the second, it gains nothing, and loses up to 8 % where power limits
+// the multiplication (c235861e:baselines/recorded/h100/drawn.csv).
 constexpr double early_us = 10, in_order_us = 150;
-constexpr double trial_us = 20e3, order_trial_us = 4e3; // of the device's time; the latter of that
+// device time of a trial, and the part of it for trying both orders
+constexpr double trial_us = 20e3, order_trial_us = 4e3;
 
 struct ways {
     way_to all[ranked_most];
@@ -86,7 +89,7 @@ static way_to way_of(const candidate &c, double us, bool in_order)
     return {c.row.name, &c, nullptr, us, in_order};
 }
 
-// The cheapest of the trusted comes before what is only tried.
+// Puts the cheapest trusted way before ways that may only be tried.
 static void put_trusted_first(ways *out, int from)
 {
     int at = from;
@@ -100,7 +103,7 @@ static void put_trusted_first(ways *out, int from)
     out->all[from] = first;
 }
 
-// The candidates behind the first `from` ways, the cheapest first.
+// Ranks the candidates behind the first `from` ways, the cheapest first.
 static void rank(ways *out, const plumb_problem &asked)
 {
     static const plumb_cost_device device = this_device();
@@ -126,7 +129,7 @@ static void rank(ways *out, const plumb_problem &asked)
     put_trusted_first(out, from);
 }
 
-// Its traits say only what all candidates share.
+// A selector's traits state only what all candidates share.
 static constexpr plumb_traits selector_traits()
 {
     plumb_traits t = {};
@@ -137,7 +140,7 @@ static constexpr plumb_traits selector_traits()
     return t;
 }
 
-// Few blocks that share what they load, where sectors are what loading costs.
+// For a few blocks that share their loads, where sectors make loading expensive.
 template <class type>
 static constexpr ragged_way allied_ways[] = {
     {"allied-128x72", launch_allied_row<tiled<type, allied_tiling>, allied_stages>},
@@ -150,7 +153,7 @@ template <class type> static const ragged_way *find_allied(const plumb_problem &
     return takes_allied<tiled<type, allied_wide_tiling>>(problem) ? &allied_ways<type>[1] : nullptr;
 }
 
-// The way that takes the problem as it is; NULL: it is padded, or has no need of either.
+// The way that takes the problem as it is. NULL: the problem is padded, or needs neither.
 template <class type> static const ragged_way *find_way(const plumb_problem &problem)
 {
     if (problem.epilogue != PLUMB_NO_EPILOGUE || takes_ragged_row<type>(problem))
@@ -192,8 +195,8 @@ static int launch_way(const way_to &way, const plumb_args *args, void *stream)
     return code ? code : way.row->row.launch(&inner, stream);
 }
 
-// Whether the operands are in the device's memory. Where a kernel is recorded they are numbers
-// that nothing lies at.
+// Whether the operands are in the device's memory. In the process that records, addresses are made
+// up and nothing lies there.
 static bool is_in_memory(const plumb_args *args)
 {
     const void *operands[] = {args->a, args->b, args->c};
@@ -209,7 +212,7 @@ static bool is_in_memory(const plumb_args *args)
     return true;
 }
 
-// The choices of prepare(); a new one takes the place of the oldest.
+// The choices that prepare() made; a new one replaces the oldest.
 struct choice {
     plumb_problem asked;
     way_to way;
@@ -225,8 +228,8 @@ static const way_to *find_choice(const plumb_problem &asked)
     return nullptr;
 }
 
-// Finds the way that a note pins, and puts it into `best`. Any candidate that can do the problem
-// may be pinned.
+// Finds the way that a note pins, and puts it into `best`. A note may pin any candidate that can
+// do the problem.
 static int take_pin(way_to *best, const ways &known, const plumb_problem &asked, const char *pin)
 {
     int in_order;
@@ -245,14 +248,14 @@ static int take_pin(way_to *best, const ways &known, const plumb_problem &asked,
     return cudaErrorInvalidValue;
 }
 
-// One launch, begun as the way says.
+// Queues one launch, early or in order as the way says.
 static int launch_begun(const way_to &way, const plumb_args *args, void *stream)
 {
     launches_in_order = way.in_order;
     return launch_way(way, args, stream);
 }
 
-// Sets *best to the fastest of the ways on the operands that are there.
+// Sets *best to the way that is fastest on the operands in memory.
 static int choose(way_to *best, const way_to *all, int count, double limit_us,
                   const plumb_args *args, void *stream)
 {
@@ -340,7 +343,7 @@ static int supports(const plumb_problem *problem)
     return supports_tn<TYPE, epilogue>(&p);
 }
 
-// The workspace of the candidate that needs most, since any may be pinned.
+// The largest workspace of all candidates, because a note may pin any of them.
 static size_t workspace(const plumb_problem *problem)
 {
     if (takes_ragged_row<TYPE>(*problem))

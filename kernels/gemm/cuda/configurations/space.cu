@@ -18,8 +18,9 @@
 // module: space_bf16_dual -DTYPE=bf16 -DTABLE=bf16_dual -DSECTIONS=large+small
 // module: space_bf16_dual_few -DTYPE=bf16 -DTABLE=bf16_dual -DSECTIONS=few+swapped
 //
-// The configuration space, a table's rows or a section of them. These modules of many kernels are
-// for sweeps, not for gates: code that is not run still moves a kernel's time by up to 0.4 %.
+// The configuration space: all rows of a table, or a section of them. These modules of many kernels
+// are for sweeps, not for gates, because code that does not run still changes a kernel's time by up
+// to 0.4 %.
 #include "rows.cuh"
 
 static constexpr auto rows = rows_that<row_type>(

@@ -7,7 +7,7 @@
 // clang-format off
 //   configuration                                   slab  tile  elements  launch
 
-// large tiles
+// Large tiles.
 ROW("128x256-w2x1-c1x1-s4-e2-m16-coop",           1024,  5352,    31927,   9515)
 ROW("128x256-w2x1-c2x1-s4-e2-m8-coop",            1034,  5327,    32228,  12085)
 ROW("128x240-w2x1-c2x1-s4-e2-m8-coop",             965,  5352,    30897,  11805)
@@ -22,7 +22,7 @@ ROW("128x144-w2x1-c1x1-s5-e2-m8-coop",             581,  1796,    18711,  10799)
 ROW("192x176-w3x1-c1x1-s3-e2-m8-coop",            1076,  6548,    35396,   7888)
 ROW("192x160-w3x1-c1x2-s4-e2-m8-coop",             965,  5060,    32379,  10748)
 
-// small tiles, and ping-pong, whose epilogue another tile's main loop hides
+// Small tiles, and ping-pong, where one tile is stored while another is multiplied.
 ROW("128x128-w2x1-c1x1-s6-e2-m8-coop",             519,  1682,    16720,  10748)
 ROW("128x112-w2x1-c1x1-s6-e2-m8-coop",             467,  1891,    13992,  11370)
 ROW("128x96-w2x1-c1x1-s6-e2-m8-coop",              438,  1582,    12043,  10499)
@@ -47,7 +47,7 @@ ROW("128x128-w1x1-c1x1-s6-e2-m16-pingpong",        534,   995,    14595,  11317)
 ROW("128x128-w1x1-c1x1-s6-e2-n8-pingpong",         524,   981,    14732,  11424)
 TRY("128x128-w1x1-c2x1-s6-e2-m8-pingpong",          527,   976,    14323,  12844)
 
-// few tiles: K divided, one tile per block, m = 1
+// Few tiles: K is divided, or one tile per block, or m = 1.
 ROW("64x64-w1x1-k2-s10-m8-split",                  306,  5155,     1312,   6153)
 ROW("64x64-w1x1-k4-s8-m8-split",                   313,  5428,      674,   6329)
 TRY("64x96-w1x1-k2-s8-m8-split",                    339,  5796,     1813,   5982)
@@ -76,7 +76,7 @@ ROW("64x96-w1x1-c1x1-s5-e2-m4-wide-brief",         521,  4500,     5204,   5346)
 ROW("64x128-w1x1-c1x1-s4-e2-m4-wide-brief",        685,  4355,     6336,   5498)
 ROW("gemv",                                       3000,  1082,       13,   6153)
 
-// operands swapped, for small m
+// Swapped operands, for small m.
 ROW("16x64-w1x1-c1x1-s8-n8-twin-swapped",          170,   315,       21,   9251)
 ROW("64x64-w1x1-c1x1-s6-n8-twin-swapped",          244,  1838,       85,   8038)
 TRY("128x64-w1x1-c1x1-s4-n8-twin-swapped",          342,  3965,      174,   8503)

@@ -3,10 +3,10 @@
 // module: cublaslt -DFAST=false -DNAME="cublaslt"
 // module: cublaslt_fast -DFAST=true -DNAME="cublaslt_fast"
 //
-// cuBLASLt as the control of plain products, by the best of its heuristics: FP32, TF32, BF16, FP16,
-// and FP8 with accurate accumulation; or FP8 alone, with fast accumulation (partial sums stay in
-// the tensor cores' short accumulator), which is a choice of its own and to be compared with
-// kernels that make it too.
+// cuBLASLt as the control of plain products, with the best of its heuristics: FP32, TF32, BF16,
+// FP16, and FP8 with accurate accumulation. Or, by a flag, FP8 alone with fast accumulation, where
+// partial sums stay in the tensor cores' short accumulator. It is compared with kernels that
+// accumulate in the same way.
 #include "cublaslt.cuh"
 
 static struct cublaslt_state state;

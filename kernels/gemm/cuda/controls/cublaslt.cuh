@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cuBLASLt as a kernel: the best of all algorithms that its heuristics return, found once per
-// problem and regime by timing each in that regime, and then frozen. It is the reference to beat
-// and a control.
+// cuBLASLt as a kernel. Each algorithm that its heuristics return is timed once per problem and
+// regime, in that regime, and the best is then kept. It is the reference to beat, and a control.
 //
 // The note names the library's version and the algorithm, and holds the algorithm itself (64 opaque
-// bytes that the library documents as storable for one version), so that a pin reproduces it.
+// bytes, which the library documents as storable for one version), so that a pin reproduces it.
 #ifndef PLUMB_GEMM_CONTROLS_CUBLASLT_CUH
 #define PLUMB_GEMM_CONTROLS_CUBLASLT_CUH
 
@@ -25,8 +24,9 @@
 constexpr size_t cublaslt_workspace_bytes = size_t{64} << 20;
 constexpr int algorithms_max = 32;
 
-// What launch() needs of one problem. Kept between prepare() and launch(): the one state a module
-// has, since the library's descriptors cannot be made within a launch without changing its time.
+// The data that launch() needs for one problem. They are kept from prepare() to launch(), as
+// the only state of a module, because making the library's descriptors within a launch would
+// change its time.
 struct library_call {
     struct plumb_problem problem;
     cublasLtMatmulDesc_t operation;
@@ -162,7 +162,7 @@ static int set_scales(struct library_call *c, const struct plumb_args *args)
     return args->scale_a && args->scale_b ? point_to_scales(c, args->scale_a, args->scale_b) : 0;
 }
 
-// Of each row of A and 128 of K, and of each 128 x 128 of B.
+// One scale for each row of A and 128 of K, and for each 128 x 128 of B.
 [[maybe_unused]] static int set_block_scales(struct library_call *c, const void *of_a,
                                              const void *of_b)
 {
@@ -187,8 +187,8 @@ static struct library_call *find_choice(struct cublaslt_state *s, const struct p
     return nullptr;
 }
 
-// Tries them all, in the regime of the problem. Sets *best to the fastest's index, which is the
-// choice.
+// Times all algorithms in the problem's regime. Sets *best to the index of the fastest,
+// which is chosen.
 static int choose_of(int *best, const struct cublaslt_state *s, struct library_call *c,
                      const cublasLtMatmulHeuristicResult_t *results, int count,
                      const struct plumb_args *args, cudaStream_t stream)
@@ -236,7 +236,7 @@ static void write_note(char *note, size_t size, const cublasLtMatmulAlgo_t *a)
     }
 }
 
-// 0 when the pin is of this version and its algorithm does this problem here.
+// Returns 0 if the pin is of this version and its algorithm does this problem here.
 static int read_pin(const struct cublaslt_state *s, struct library_call *c, const char *pin)
 {
     size_t version = 0;
@@ -256,7 +256,7 @@ static int read_pin(const struct cublaslt_state *s, struct library_call *c, cons
                                    &c->algorithm, &result);
 }
 
-// Tells the library what a problem is: operation, layouts, scales.
+// A function that tells the library what a problem is: operation, layouts, scales.
 typedef int describer(struct library_call *, const struct plumb_args *);
 
 template <bool fast>
@@ -301,7 +301,7 @@ static int cublaslt_launch(struct cublaslt_state *s, const struct plumb_args *ar
     return code ? code : run(s, choice, args, static_cast<cudaStream_t>(stream));
 }
 
-// fp8 needs K-major operands and multiples of 16; the library's heuristics say the rest.
+// FP8 needs K-major operands and multiples of 16; the library's heuristics decide the rest.
 static int cublaslt_supports(const struct plumb_problem *p)
 {
     cudaDataType_t type;

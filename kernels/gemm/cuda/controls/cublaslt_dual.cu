@@ -4,13 +4,13 @@
 // module: cublaslt_dual_fast -DIN=PLUMB_E4M3 -DCOUNT=1 -DNAME="cublaslt_dual_fast"
 // module: dual_1_reference -DIN=PLUMB_BF16 -DCOUNT=2 -DNAME="dual-1-reference"
 //
-// The dual GEMM with cuBLASLt: products into the workspace, then a kernel that reads them row by
-// row and makes the results. This is what a library without a fused kernel offers, and what the
-// fused ones are held against. The controls take one product of 2 n columns in BF16, from BF16 or
-// from FP8 with fast accumulation; torch.compile makes about this, in about this time. The
-// reference is what one would first write: two products in FP32, by which A is read twice and 16 m
-// n bytes go to memory and back.
-// All launches are one CUDA graph (controls/graphs.cuh).
+// The dual GEMM with cuBLASLt: products into the workspace, then a kernel that reads them
+// row by row and makes the results. A library without a fused kernel can do no better, so
+// the fused kernels are compared with this. The controls compute one product of 2 n columns
+// in BF16, from BF16 or from FP8 with fast accumulation; torch.compile does about the same,
+// in about the same time. The reference is what one would write first: two products in FP32,
+// for which A is read twice and 16 m n bytes go to memory and back. All launches are one
+// CUDA graph (controls/graphs.cuh).
 #include <cuda_bf16.h>
 
 #include <type_traits>
@@ -18,10 +18,10 @@
 #include "cublaslt.cuh"
 #include "graphs.cuh"
 
-// The products as the second kernel finds them: gate and up of row i, element by element.
+// The products as the second kernel reads them: gate and up of row i, element by element.
 template <class type> struct pair_of_products {
     const type *gate, *up;
-    int64_t pitch; // from row to row
+    int64_t pitch; // elements from one row to the next
 };
 
 [[maybe_unused]] static __device__ inline float as_float(float x)
@@ -37,7 +37,7 @@ template <class type, int width> struct alignas(width * sizeof(type)) chunk {
     type x[width];
 };
 
-// Each thread makes `width` neighbouring results; one row per block in y.
+// Each thread makes `width` neighbouring results; the grid's y is the row.
 template <class type, int width>
 static __global__ void __launch_bounds__(256)
     combine_products(pair_of_products<type> products, __nv_bfloat16 *c, int n)
@@ -61,7 +61,7 @@ static __global__ void __launch_bounds__(256)
 
 // ---- host ----
 
-// COUNT products (1 of both matrices, or 2), whose elements are `element`.
+// COUNT products (1 of both matrices, or 2), whose elements are of type `element`.
 using element = std::conditional_t<COUNT == 1, __nv_bfloat16, float>;
 static struct cublaslt_state products;
 static struct kept_graphs<struct plumb_args> graphs;
@@ -83,7 +83,7 @@ static int supports(const struct plumb_problem *p)
            cublaslt_supports(&product);
 }
 
-// The library's own workspace comes first.
+// The workspace of the library itself comes first.
 static size_t workspace(const struct plumb_problem *p)
 {
     return cublaslt_workspace_bytes + 2 * p->m * p->n * sizeof(element);
@@ -130,7 +130,7 @@ static int prepare(const struct plumb_args *args, void *stream, const char *pin,
                    size_t note_size)
 {
     const struct plumb_args one = product(args, 0);
-    const int code = graphs.begin(); // of an algorithm that may change now
+    const int code = graphs.begin(); // because an algorithm may have changed
     return code ? code
                 : cublaslt_prepare(&products, describe_plain<IN == PLUMB_E4M3>, &one, stream, pin,
                                    note, note_size);

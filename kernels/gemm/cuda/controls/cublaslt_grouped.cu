@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // nvcc: -lcublasLt
 //
-// Grouped GEMM as cuBLASLt has it before 13.4: a product for each group, each by the best of the
-// heuristics' algorithms for its size, all launches in a CUDA graph, one after the other or in 2, 4
-// or 8 branches side by side; prepare() times these and takes the fastest. A library's single
-// products are asked for by numbers on the host, so how many rows each group has is read once, in
-// prepare(), which no timed launch has to do; in that the control is better off than who uses it.
+// Grouped GEMM as cuBLASLt before 13.4 can do it: a product for each group, by the best of the
+// heuristics' algorithms for its size. All launches are in a CUDA graph, one after the other or in
+// 2, 4 or 8 parallel branches; prepare() times these and takes the fastest. A library's single
+// products need the number of rows of each group on the host. It is read once, in prepare(), and no
+// timed launch has to do so; that is an advantage which users of the library do not have.
 //
-// A graph holds addresses, so there is one for each of the last few sets of them. The note names
-// the library's version, the branches and which of the heuristics' answers each group takes.
+// A graph holds addresses, so there is one graph for each of the last few sets of addresses. The
+// note names the library's version, the number of branches, and which of the heuristics' answers
+// each group takes.
 #include "cublaslt.cuh"
 #include "graphs.cuh"
 
@@ -27,7 +28,7 @@ static int read_groups(struct known_groups *out, const struct plumb_form_args *a
     return code ? code : cudaMemcpy(out->rows, args->group_rows, bytes, cudaMemcpyDeviceToHost);
 }
 
-// Groups of layout TN, alpha 1, nothing between rows, nothing fused.
+// True for groups of layout TN, alpha 1, no gaps between rows, and nothing fused.
 static int known_groups_form(const struct plumb_form *f)
 {
     const struct plumb_problem *p = &f->problem;
@@ -43,13 +44,14 @@ static int supports_bf16_groups(const struct plumb_form *f)
     return known_groups_form(f) && f->scale_vector == 0 && f->problem.in_type == PLUMB_BF16;
 }
 
-// ---- Block scales of groups as cuBLASLt takes them, one FP32 for each row of A and 128 of K and
-// one for each 128 x 128 of B. B's lie as the library wants them. A's of one product it wants side
-// by side, [k / 128][rows] with rows a multiple of 4, where those of all groups, or of a matrix
-// with more rows than are used, lie together: a kernel brings them there first, which belongs to
-// the control's time. Rows that fill up to a multiple of 4 are multiplied; they hold zeros.
+// ---- Block scales of groups as cuBLASLt takes them: one FP32 for each row of A and 128 of K, and
+// one for each 128 x 128 of B. Those of B lie as the library needs them. For A, it needs the
+// scales of one product as [k / 128][rows], with rows a multiple of 4; but the scales of all
+// groups lie together, or those of a matrix with more rows than are used. So a kernel gathers them
+// first, and its time counts as the control's. Rows that are added to make a multiple of 4 are
+// multiplied, and hold zeros.
 
-constexpr int scales_each = 128; // of K, and of B's rows
+constexpr int scales_each = 128; // elements along K, and rows of B
 
 static inline int fill_up(int64_t count, int to)
 {
@@ -70,7 +72,7 @@ static int supports_scaled_groups(const struct plumb_form *f)
            (f->grouping == PLUMB_CONTIGUOUS || p->m % 4 == 0);
 }
 
-// Scales of A as they are brought together: of group g's block b at (sum of the rows of the groups
+// The gathered scales of A. Those of group g's block b begin at (sum of the rows of the groups
 // before + b / blocks * rows of g).
 static size_t gathered_bytes(const struct plumb_form *f)
 {
@@ -79,8 +81,8 @@ static size_t gathered_bytes(const struct plumb_form *f)
 }
 
 struct gathering {
-    int32_t first[control_groups_most], rows[control_groups_most]; // rows filled up
-    int64_t matrix_rows, blocks;                                   // of one matrix A
+    int32_t first[control_groups_most], rows[control_groups_most]; // number of rows, rounded up
+    int64_t matrix_rows, blocks; // rows and blocks of one matrix A
 };
 
 static __global__ void gather_scales(float *out, const float *in,
@@ -120,12 +122,13 @@ using graph_keeper = kept_graphs<struct plumb_form_args>;
 
 static struct {
     cublasLtHandle_t handle;
-    cudaStream_t streams[branches_most]; // of branches but the first, which has the caller's
+    cudaStream_t streams[branches_most]; // of all branches but the first, which uses
+                                         // the caller's stream
     cudaEvent_t events[branches_most];
     struct known_groups groups;
-    struct library_call
-        choices[control_groups_most]; // by group; of equal groups the first one's counts
-    int chosen[control_groups_most];  // that one, or -1 where a group has no rows
+    struct library_call choices[control_groups_most]; // by group; equal groups share the choice of
+                                                      // the first of them
+    int chosen[control_groups_most]; // index of that one, or -1 if the group has no rows
     int branches;
     graph_keeper graphs;
 } state;
@@ -141,7 +144,7 @@ static float *gathered(const struct plumb_form_args *args)
                                      branches_most * cublaslt_workspace_bytes);
 }
 
-// Group g's product, with the workspace of a branch.
+// The arguments of group g's product, with the workspace of a branch.
 static struct plumb_args product(const struct plumb_form_args *args, int g, int branch)
 {
     const struct plumb_problem *p = &args->form.problem;
@@ -158,7 +161,7 @@ static struct plumb_args product(const struct plumb_form_args *args, int g, int 
     return one;
 }
 
-// Tells the operation where group g's block scales lie, if there are any.
+// Tells the operation where group g's block scales lie, if it has any.
 static int set_group_scales(struct library_call *c, int g, const struct plumb_form_args *args)
 {
     const struct plumb_form *f = &args->form;
@@ -221,7 +224,8 @@ static int forget()
     return state.graphs.begin();
 }
 
-// Finds group g's algorithm: the heuristics' answer number `wanted`, or if that is -1 the fastest.
+// Chooses group g's algorithm: answer number `wanted` of the heuristics, or the fastest if
+// that is -1.
 static int choose_for(int *index, int g, int wanted, const struct plumb_form_args *args,
                       cudaStream_t stream)
 {
@@ -248,7 +252,7 @@ static int choose_for(int *index, int g, int wanted, const struct plumb_form_arg
     return 0;
 }
 
-// The first group with as many rows, g itself if there is none before, -1 without rows.
+// The first group with the same number of rows, which may be g itself; -1 if g has no rows.
 static int alike(int g)
 {
     if (state.groups.rows[g] == 0)
@@ -260,7 +264,7 @@ static int alike(int g)
     return g;
 }
 
-// The time of one graph, the least of some cold ones, in ms.
+// Times one graph: the least of some cold times, in ms.
 static int time_graph(float *least_ms, const struct plumb_form_args *args, int branches,
                       cudaStream_t stream)
 {

@@ -3,10 +3,10 @@
 // module: cublaslt_nvfp4 -DDUAL=false -DNAME="cublaslt_nvfp4"
 // module: cublaslt_nvfp4_dual -DDUAL=true -DNAME="cublaslt_nvfp4_dual"
 //
-// NVFP4 with cuBLASLt on Hopper, which knows no such type there: both operands are decoded to FP16
-// in the workspace (nvfp4/nvfp4.cuh; exactly, in an order of K of their own), one product in FP32
-// follows, and a pass that scales it and, of a dual GEMM, makes its results. This is what a library
-// without NVFP4 offers, and what the kernels that decode inside are held against.
+// NVFP4 with cuBLASLt on Hopper, where the library does not have that type. Both operands are
+// decoded to FP16 in the workspace (nvfp4/nvfp4.cuh; exactly, in an order of K of their own). One
+// product in FP32 follows, and then a pass that scales it and, in a dual GEMM, makes its results. A
+// library without NVFP4 can do no better, so the kernels that decode inside are compared with this.
 //
 // All launches are one CUDA graph (controls/graphs.cuh).
 #include "../epilogue.cuh"
@@ -14,7 +14,7 @@
 #include "cublaslt.cuh"
 #include "graphs.cuh"
 
-// Rows of packed codes, and of scales as tiles, to rows of FP16. A thread has 32 elements.
+// Decodes rows of packed codes, and of scales in tiles, to rows of FP16. A thread has 32 elements.
 static __global__ void __launch_bounds__(256)
     decode_rows(uint4 *to, const uint8_t *codes, const uint8_t *scales, int rows, int k)
 {
@@ -51,7 +51,7 @@ static __global__ void __launch_bounds__(256)
 
 // ---- host ----
 
-constexpr int matrices = DUAL ? 2 : 1; // B
+constexpr int matrices = DUAL ? 2 : 1; // matrices B
 static struct cublaslt_state products;
 static struct kept_graphs<struct plumb_form_args> graphs;
 
@@ -73,7 +73,7 @@ static int supports(const struct plumb_form *form)
            cublaslt_supports(&product);
 }
 
-// The library's own workspace, then products, A, B.
+// The workspace: first the library's own, then products, A, B.
 static size_t products_bytes(const struct plumb_problem *p)
 {
     return static_cast<size_t>(p->m * matrices * p->n * 4 + 255) / 256 * 256;
@@ -137,7 +137,7 @@ static int prepare(const struct plumb_form_args *args, void *stream, const char 
                    size_t note_size)
 {
     const struct plumb_args one = product(args);
-    const int code = graphs.begin(); // of an algorithm that may change now
+    const int code = graphs.begin(); // because an algorithm may have changed
     return code ? code
                 : cublaslt_prepare(&products, describe_plain<false>, &one, stream, pin, note,
                                    note_size);

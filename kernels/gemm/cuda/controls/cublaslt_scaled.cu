@@ -2,9 +2,9 @@
 // nvcc: -lcublasLt
 //
 // cuBLASLt's own FP8 with block scales, 1x128 of A and 128x128 of B (from CUDA 12.9 on, on sm_90):
-// the reference that the kernels with block scales are to beat. It wants rows of A in fours. The
-// tile is what 13.1 notes of all its choices (algorithm 66, tile 20); it divides K in two, or does
-// not.
+// the reference that the kernels with block scales are to beat. It needs a multiple of four rows of
+// A. Version 13.1 notes the same tile for all its choices (algorithm 66, tile 20); it either
+// divides K in two or does not.
 #include "../scaled/forms.cuh"
 #include "cublaslt.cuh"
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Controls of several launches as one CUDA graph, whose parts follow each other within half a
-// microsecond where launches of a stream take one and a half. A graph holds addresses, so there is
-// one for each of the last few sets of them. Where the stream is being recorded into a graph
-// anyway, the launches are queued as they are.
+// Runs controls that have several launches as one CUDA graph. The parts of a graph follow each
+// other within half a microsecond, while launches of a stream take one and a half. A graph holds
+// addresses, so there is one graph for each of the last few sets of addresses. If the stream is
+// being recorded into a graph anyway, the launches are queued as they are.
 #ifndef PLUMB_GEMM_CONTROLS_GRAPHS_CUH
 #define PLUMB_GEMM_CONTROLS_GRAPHS_CUH
 
 #include <cuda_runtime.h>
 #include <string.h>
 
-// `arguments` (struct plumb_args, struct plumb_form_args) are compared byte by byte. Begins as
-// zeros.
+// `arguments` (struct plumb_args, struct plumb_form_args) are compared byte by byte. A zeroed
+// struct has no graphs.
 template <class arguments> struct kept_graphs {
     struct entry {
         arguments args;
@@ -21,7 +21,7 @@ template <class arguments> struct kept_graphs {
     struct entry entries[64];
     unsigned next;
 
-    // Before the first launch, and whenever what is queued may be something else from now on.
+    // Called before the first launch, and whenever later launches may queue something else.
     int begin()
     {
         for (struct entry &entry : entries)

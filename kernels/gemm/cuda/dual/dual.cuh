@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dual GEMM, C = silu(A B1) * (A B2), by the kernels that compute one product: A is read once, both
-// sums of an element of C are in one thread, and neither goes to memory. A stage has half its rows
-// of B from B1 and half from B2, so that
+// Dual GEMM, C = silu(A B1) * (A B2), by the kernels that compute one product. A is read once, both
+// sums of an element of C are in one thread, and neither goes to memory. Half of a stage's rows of
+// B come from B1, and half from B2:
 //
-//   as they are     one matrix instruction multiplies 64 rows of A by both, and its accumulators
-//                   are C's columns of the first product and then of the second;
-//   swapped         B's rows lie along the instruction's 64, so a warpgroup has two of them: the
-//                   same registers of the one and of the other are an element's two sums.
+//   not swapped     one matrix instruction multiplies 64 rows of A by both halves, and its
+//                   accumulators are C's columns of the first product, then those of the second;
+//   swapped         B's rows lie along the instruction's 64, so a warpgroup has two such
+//                   instructions: the same registers of both are the two sums of an element.
 //
-// dual_config<c>: c with bn (swapped: bm) rows of both matrices together, so its tile of C is half
-// as wide. What it changes of the kernels is where a slab comes from (persistent/launch.cuh) and
-// what becomes of the sums (epilogue.cuh).
+// dual_config<c>: c where bn (swapped: bm) counts the rows of both matrices together, so its tile
+// of C is half as wide. It changes two things of the kernels: where a slab comes from
+// (persistent/launch.cuh) and what becomes of the sums (epilogue.cuh).
 //
-// drained: a split's partial sums come where its slabs were. Those of 128 x (128 + 128) take 64
-// KiB, without which the ring has one stage more.
+// drained: the partial sums of a split go where its slabs were. Those of 128 x (128 + 128) take 64
+// KiB; without them the ring has one stage more.
 #ifndef PLUMB_GEMM_DUAL_DUAL_CUH
 #define PLUMB_GEMM_DUAL_DUAL_CUH
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Groups in BF16, in one launch: tiles of 128 of a group's rows of B and up to 192 of its rows of
-// A.
+// Groups in BF16, in one launch: a tile has 128 rows of a group's B and up to 192 rows of its A.
 #include "grouped.cuh"
 
-// ---- Groups whose tiles the two consumer warpgroups take in turns (persistent/persistent.cuh,
-// ping-pong): the ring, the main loop and the way out are persistent/persistent.cuh's.
+// ---- Groups whose tiles the two consumer warpgroups take in turns (ping-pong). The ring, the main
+// loop and the way out are those of persistent/persistent.cuh.
 
 template <class c>
 DEVICE void produce_groups(const grouped_maps &maps, const grouped_params &p,
@@ -21,9 +20,8 @@ DEVICE void produce_groups(const grouped_maps &maps, const grouped_params &p,
     teller.tell({0, 0, 0, -1, false}, [](int) {});
 }
 
-// A consumer warpgroup's way through its tiles, every other one of the block's
-// (persistent/persistent.cuh, ping-pong: it stores one while the other warpgroup multiplies the
-// next).
+// A consumer warpgroup's way through its tiles, every other one of the block's. It stores a tile
+// while the other warpgroup multiplies the next (ping-pong, persistent/persistent.cuh).
 template <class c> struct groups_consumer {
     const grouped_params &p;
     const CUtensorMap &unused;
@@ -32,7 +30,7 @@ template <class c> struct groups_consumer {
     const int group, warp;
     ring_position at = {}, slot = {};
 
-    // Of the tile in `slot`, which is then free.
+    // Stores the tile in `slot`, which is free afterwards.
     template <int width> DEVICE void store(float (&acc)[c::mi][width / 2])
     {
         const block_memory<c> memory(shared, p.gemm.stages);
@@ -47,7 +45,7 @@ template <class c> struct groups_consumer {
         const block_memory<part> memory(shared, p.gemm.stages);
         consumer<part> self = {p.gemm, memory, 0, 0, 0, 0, at};
         float acc[c::mi][width / 2];
-        self.clear(acc); // else the sums of all widths are kept in registers side by side
+        self.clear(acc); // otherwise registers would hold the sums of all widths side by side
         named_barrier(1 + group, 256);
         self.accumulate(
             acc, [](int) {}, [&] { named_barrier_arrive(2 - group, 256); });
@@ -70,7 +68,7 @@ template <class c> struct groups_consumer {
         if (group == 1) {
             slot.advance(tile_slots);
             at.skip(p.rest, p.turns, p.gemm.stages);
-            named_barrier_arrive(1, 256); // the first turn is warpgroup 0's
+            named_barrier_arrive(1, 256); // warpgroup 0 has the first turn
         }
         int width;
 #pragma unroll 1
@@ -98,7 +96,7 @@ __global__ void __launch_bounds__(c::threads, 1)
     tile_ring &ring = *reinterpret_cast<tile_ring *>(shared + memory.barriers(p.gemm.stages) +
                                                      p.gemm.stages * 16);
     int32_t *const starts = reinterpret_cast<int32_t *>(&ring + 1);
-    begin_groups(maps, p, memory, ring, starts, 1, 4); // the warpgroup's whose turn it is
+    begin_groups(maps, p, memory, ring, starts, 1, 4); // those of the warpgroup whose turn it is
     if (threadIdx.x < 128) {
         registers_give<c::producer_registers>();
         if (is_producer())

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Groups in FP8 with block scales, in one launch: tiles of 256 of a group's rows of B by up to 128
-// of A's, or of groups of many rows of 256 of A's by 128 of B's.
+// Groups in FP8 with block scales, in one launch. A tile has 256 rows of a group's B and up to 128
+// rows of its A; in groups of many rows it has 256 rows of A and 128 of B.
 #include "grouped.cuh"
 
-// ---- Groups in FP8 with block scales: of A one FP32 scale for each row and 128 of K, of B one for
-// each 128 x 128. The tensor core sums each slab, which is 128 of K, on its own, and the sums are
-// scaled when they are added here, in FP32. Both warpgroups work at one tile, so that one adds
-// while the other's slab is multiplied. A's scales of a slab come into its stage by a bulk copy of
-// their own; B's is one number for all of a warpgroup's rows and columns.
+// ---- Groups in FP8 with block scales: A has one FP32 scale for each row and 128 of K, B has one
+// for each 128 x 128. The tensor core sums each slab (128 of K) on its own, and the sums are scaled
+// when they are added here, in FP32. Both warpgroups work at one tile, so that one adds while the
+// other's slab is multiplied. A slab's scales of A come into its stage by a bulk copy of their own;
+// B's scale is one number for all rows and columns of a warpgroup.
 //
-// A tile of a group of few rows is swapped, 256 rows of B by up to 128 of A, so that few of A's are
-// multiplied in vain; each thread's sums then have 32 scales, which cost as many reads of shared
-// memory and multiplications in each slab. Of a group of many rows it is 256 of A by 128 of B, as
-// in the plain kernel (scaled/scaled.cuh): two scales for each 64 sums.
+// A tile of a group with few rows is swapped, 256 rows of B by up to 128 of A, so that few rows of
+// A are multiplied in vain. Each thread's sums then have 32 scales, so each slab costs 32 reads of
+// shared memory and 32 multiplications. A tile of a group with many rows is 256 rows of A by 128 of
+// B, as in the plain kernel (scaled/scaled.cuh), with two scales for each 64 sums.
 
-constexpr int scale_block = 128; // of K, and of B's rows
+constexpr int scale_block = 128; // elements along K, and rows of B
 
-// A stage has room for A's scales behind the slab.
+// Each stage has room for A's scales behind the slab.
 template <class base> struct scaled_config : base {
     static_assert(base::bm == 256 && base::bn == scale_block && base::wm == 2 && base::swapped);
     static constexpr int scales_at = base::stage_bytes;
@@ -32,14 +32,14 @@ template <class base> struct scaled_config : base {
 struct scaled_params {
     grouped_params groups;
     const float *scales_a, *scales_b;
-    int rows;   // of one matrix A: its scales of one 128 of K
-    int blocks; // of K
-    int pitch;  // from one 128 rows of B to the next, in scales
-    int across; // 128s of B's rows, of one matrix
+    int rows;   // of one matrix A, whose scales for one 128 of K lie together
+    int blocks; // number of 128s of K
+    int pitch;  // scales from one 128 rows of B to the next
+    int across; // number of 128s of one matrix B's rows
     bool masked;
 };
 
-// Copies `bytes`, a multiple of 16, to shared memory; they count on `barrier`.
+// Copies `bytes`, a multiple of 16, to shared memory. `barrier` counts them.
 DEVICE void bulk_load(uint32_t shared, const void *from, uint32_t bytes, uint32_t barrier)
 {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
@@ -58,7 +58,7 @@ DEVICE float2 load_shared_pair(uint32_t shared)
     return v;
 }
 
-// What the producer tells beside the tile: where the scales of its rows of B begin.
+// Beside the tile, the producer tells where the scales of the tile's rows of B begin.
 struct scaled_ring {
     tile_ring tiles;
     const float *scales_b[tile_slots];
@@ -78,7 +78,8 @@ DEVICE void produce_scaled_groups(const grouped_maps &maps, const scaled_params 
         const float *of_b =
             p.scales_b + ((int64_t)group * p.across + t.column / scale_block) * p.pitch;
         const float *of_a = p.scales_a + matrix * p.rows * p.blocks + row;
-        const int bytes = min(t.width, p.rows - row) * (int)sizeof(float); // a matrix may end
+        // the matrix may end here
+        const int bytes = min(t.width, p.rows - row) * (int)sizeof(float);
         teller.tell(t, [&](int slot) { ring.scales_b[slot] = of_b; });
         load_tile(maps, p.groups, memory, at, t, weight, bytes,
                   [&](int slab, uint32_t stage, uint32_t full) {
@@ -88,11 +89,12 @@ DEVICE void produce_scaled_groups(const grouped_maps &maps, const scaled_params 
     teller.tell({0, 0, 0, 0, false}, [](int) {});
 }
 
-// A thread's factors of 64 x width sums of a slab whose columns are rows of A.
+// A thread's factors for 64 x width sums of a slab, if the sums' columns are rows of A.
 template <int width> struct factors_of_columns {
     float2 of_rows[width / 8];
 
-    // scales: A's, of the tile; of_b: B's; rows of A before the sums' do not matter here.
+    // scales: A's scales of the tile. of_b: B's scale. The third parameter, rows of A before these
+    // sums, is not used here.
     DEVICE factors_of_columns(uint32_t scales, float of_b, int)
     {
         scales += threadIdx.x % 4 * 8;
@@ -110,7 +112,7 @@ template <int width> struct factors_of_columns {
     }
 };
 
-// Of sums whose rows are A's.
+// The same if the sums' rows are rows of A.
 struct factors_of_rows {
     float of_row[2];
 
@@ -135,7 +137,7 @@ template <class c> struct scaled_consumer {
     const int warp;
     ring_position at = {}, slot = {};
 
-    // The tile in `slot`, which is then free.
+    // Takes the tile in `slot`, which is free afterwards.
     DEVICE placed_tile take()
     {
         const placed_tile t = ring.tiles.tiles[slot.stage];
@@ -143,8 +145,8 @@ template <class c> struct scaled_consumer {
         return t;
     }
 
-    // Sums 64 times `count` rows of what lies first in a stage, from `first` times 64 on. part:
-    // the configuration with the instruction's width.
+    // Sums `count` times 64 rows of the operand that is first in a stage, from row 64 * `first` on.
+    // part: the configuration with the instruction's width.
     template <class part, class factors, int count>
     DEVICE void sum(float (&acc)[count][part::n / 2], int first, const float *scale_b)
     {
@@ -168,7 +170,7 @@ template <class c> struct scaled_consumer {
 #pragma unroll
             for (int k = 0; k < count; ++k) {
                 self.start_part(sums, k);
-                // Before the sums are waited for: there is time.
+                // Reads the scales before the sums are waited for, because there is time.
                 const factors f(memory.a(self.at.stage) + c::scales_at, of_b, (first + k) * 64);
                 wgmma_wait<0>();
                 if (k == count - 1)
@@ -191,12 +193,13 @@ template <class c> struct scaled_consumer {
         const int first = warp / 4 * c::mi;
         const float *scale_b = ring.scales_b[slot.stage];
         if (warp / 4 == 1 && ring.tiles.tiles[slot.stage].column + scale_block < p.groups.n)
-            scale_b += p.pitch; // what lies behind B's last rows is not stored
+            scale_b += p.pitch; // rows beyond B's last one are not stored
         float acc[c::mi][width / 2];
         sum<narrowed<c, width>, factors_of_columns<width>>(acc, first, scale_b);
         const placed_tile t = take();
         if (elect())
-            bulk_wait_read<0>(); // of a tile of many rows before
+            bulk_wait_read<0>(); // the stores of a tile of many rows, before this tile,
+                                 // have been read
         __syncwarp();
         store_swapped<c, width>(acc, p.groups, results, memory.staging(warp), t,
                                 t.column + first * 64 + warp % 4 * 16);
@@ -228,7 +231,7 @@ template <class c> struct scaled_consumer {
             stager::store_elements(acc, 1.0f, target, row, t.column);
             return;
         }
-        // Rows from t.end on are zeros as far as 16 begun ones reach.
+        // Rows from t.end on are zeros, up to a multiple of 16.
         [&]<int... i>(std::integer_sequence<int, i...>)
         {
             ((row + i / stager::per_block * 64 < t.end
@@ -239,7 +242,8 @@ template <class c> struct scaled_consumer {
         (std::make_integer_sequence<int, stager::count>());
     }
 
-    // All 64 rows are the other warpgroup's.
+    // Skips a tile in which the other warpgroup has all 64 rows: waits for each slab and hands it
+    // back without multiplying, so that the ring goes on.
     DEVICE void pass()
     {
         const block_memory<c> memory(shared, p.groups.gemm.stages);
@@ -294,7 +298,7 @@ __global__ void __launch_bounds__(c::threads, 1)
     scaled_ring &ring =
         *reinterpret_cast<scaled_ring *>(shared + memory.barriers(stages) + stages * 16);
     int32_t *const starts = reinterpret_cast<int32_t *>(&ring + 1);
-    // Each warp has read the scales before a stage is free.
+    // A stage is free only after each warp has read its scales.
     begin_groups(maps, p.groups, memory, ring.tiles, starts, 8, 8);
     if (threadIdx.x < 128) {
         registers_give<c::producer_registers>();
@@ -312,7 +316,7 @@ __global__ void __launch_bounds__(c::threads, 1)
 
 using shape = scaled_config<
     tiled<e4m3, tiling{.tile_m = 256, .tile_n = 128, .groups_m = 2, .swapped = true}>>;
-// many_from: groups of at least so many rows run without their operands swapped.
+// many_from: groups of at least so many rows run without swapped operands.
 constexpr int stages = 4, band = 8, many_from = 65;
 static_assert(grouped_bytes<shape, scaled_ring>(stages, groups_most) <= shape::smem_limit);
 
@@ -343,7 +347,7 @@ static int launch(const plumb_form_args *args, void *stream)
     return launch_groups<shape>(grouped_scaled_gemm<shape>, maps, p, p.groups.taken, bytes, stream);
 }
 
-// Its tile is that of groups of many rows.
+// Its tile is the tile of groups of many rows.
 static constexpr plumb_traits traits()
 {
     plumb_traits t = persistent_traits<shape>(stages, PLUMB_RASTER_N, band);

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Persistent kernels over groups (a mixture of experts): one launch multiplies every group's rows
-// of A by its own matrix B. This is what they share: who takes which tile, what is loaded, and the
-// host's side; grouped/bf16_grouped.cu and grouped/e4m3_grouped.cu multiply.
+// Persistent kernels over groups (a mixture of experts): one launch multiplies the rows of A of
+// every group by a matrix B of its own. This file is what they share: how blocks take tiles, what
+// they load, and the host's side. grouped/bf16_grouped.cu and grouped/e4m3_grouped.cu multiply.
 //
-// Operands are swapped (epilogue.cuh): B's rows lie along the matrix instruction's 64, the
-// group's rows along its width, which is the tile's own, so that a group of 20 rows multiplies 32
-// and one of 300 multiplies 160 and 144. What differs from tile to tile is thus the width of the
-// instruction, the box that is loaded, and which rows are stored. Where a configuration says so,
-// groups of many rows are not swapped: their rows lie along the 64 and are rounded up to those.
+// Operands are swapped (epilogue.cuh). B's rows lie along the matrix instruction's 64 rows, and
+// the group's rows along its width. The width is chosen for each tile, so a group of 20 rows
+// multiplies 32, and one of 300 rows multiplies 160 and 144. So three things differ from tile to
+// tile: the instruction's width, the box that is loaded, and the rows that are stored. If a
+// configuration says so, groups of many rows are not swapped: their rows lie along the 64, and are
+// rounded up to 64.
 //
-//   start        a warp sums up where each group's tiles begin (grouped/groups.h); all wait for it
-//   producer     one thread takes tiles, the first by its block's number and the others as they
-//                come, from a counter in the workspace, which a memset before the launch clears;
-//                it tells the consumers which, and loads rows of the group's B and of A per slab,
-//                the latter by a tensor map of the tile's own height
+//   start        a warp computes where the tiles of each group begin (grouped/groups.h); all wait
+//                for it
+//   producer     one thread takes tiles: the first by its block's number, further ones from a
+//                counter in the workspace, which a memset before the launch clears. It tells the
+//                consumers about each tile, and loads, per slab, rows of the group's B and of A;
+//                the rows of A by a tensor map of the tile's own height
 //   consumers    two warpgroups
 //
-// A box may reach into the next group's rows, or beyond the last ones: what is computed from those
-// is not stored.
+// A box may reach into the next group's rows, or beyond the last rows. Results that come from such
+// rows are not stored.
 #ifndef PLUMB_GEMM_GROUPED_GROUPED_CUH
 #define PLUMB_GEMM_GROUPED_GROUPED_CUH
 
@@ -26,32 +28,32 @@
 #include "groups.h"
 
 constexpr int group_step = 16, group_widths = 256 / group_step;
-constexpr int many_step = 64; // of groups of many rows
+constexpr int many_step = 64; // step of heights for groups of many rows
 constexpr int weight_box = 128;
 
 // Parameters of the kernel.
 struct grouped_maps {
-    CUtensorMap weights, rows[group_widths]; // the latter by height, in steps
+    CUtensorMap weights, rows[group_widths]; // the maps of rows are indexed by height, in steps
     CUtensorMap results;                     // 16 rows of C, for tiles of groups of many rows
 };
 
 struct grouped_params {
-    gemm_params gemm; // out.m: columns of C; the grid is not used
+    gemm_params gemm; // out.m: number of columns of C; the grid is not used
     group_grid grid;
-    const int32_t *first, *rows; // of each group
-    int n;                       // rows of one matrix B
-    int turns, rest;             // slabs of a tile, as turns of the ring
-    int *taken;                  // tiles that blocks took beyond their first
+    const int32_t *first, *rows; // first row and number of rows of each group
+    int n;                       // number of rows of one matrix B
+    int turns, rest;             // slabs of a tile, as whole turns of the ring and a rest
+    int *taken;                  // counts the tiles that blocks took beyond their first
 };
 
-// The same configuration with a narrower instruction; everything in shared memory stays where it
-// is.
+// The same configuration with a narrower instruction. Everything in shared memory stays
+// where it is.
 template <class base, int width> struct narrowed : base {
     static constexpr int n = width, c_n = width;
 };
 
-// Writes to starts[i] where group i's tiles begin, for all groups. One warp does it; each of its
-// lanes has a run of neighbouring groups.
+// Writes to starts[i] where the tiles of group i begin, for all groups. One warp does this; each of
+// its lanes has a run of neighbouring groups.
 DEVICE void lay_groups(int32_t *starts, const grouped_params &p)
 {
     const int lane = threadIdx.x % 32, each = (p.grid.groups + 31) / 32;
@@ -76,13 +78,13 @@ DEVICE void lay_groups(int32_t *starts, const grouped_params &p)
         starts[p.grid.groups] = until;
 }
 
-// A tile with its place in memory, as the producer tells it to the consumers.
+// A tile and its place in memory, as the producer tells it to the consumers.
 struct alignas(16) placed_tile {
-    int row, end; // its rows of A and C, of which those from `end` on are not the group's
-    int column;   // of C
-    int width;    // rows as multiplied; 0: there are no more tiles, and the other warpgroup is to
-                  // hear it; -1: nor it
-    bool many;    // of a group of many rows
+    int row, end; // its rows of A and C; the group's rows end before `end`
+    int column;   // first column of C
+    int width; // number of rows as multiplied; 0 or -1: there are no more tiles. A warpgroup that
+               // reads 0 still passes the turn on to the other
+    bool many; // true: a tile of a group of many rows
 };
 
 template <class c>
@@ -98,7 +100,7 @@ DEVICE placed_tile place_tile(const int32_t *starts, const grouped_params &p, in
     return {first + t.row, first + t.row + t.rows, column, t.width, many};
 }
 
-// What is in shared memory behind the ring of slabs and its barriers: a ring of tiles.
+// In shared memory, behind the ring of slabs and its barriers: a ring of tiles.
 constexpr int tile_slots = 4;
 
 struct tile_ring {
@@ -106,12 +108,12 @@ struct tile_ring {
     uint64_t full[tile_slots], empty[tile_slots];
 };
 
-// What one thread tells the consumers.
+// The means by which one thread tells the consumers about tiles.
 struct tile_teller {
     tile_ring &ring;
     ring_position slot = {};
 
-    // also(i) writes what else belongs to slot i.
+    // also(i) writes the other data that belong to slot i.
     template <class work> DEVICE void tell(const placed_tile &t, work also)
     {
         barrier_wait(shared_address(&ring.empty[slot.stage]), slot.phase ^ 1);
@@ -122,8 +124,8 @@ struct tile_teller {
     }
 };
 
-// Takes tiles, the first by the block's number and the others as they come, by one thread:
-// work(tile, row of all matrices B).
+// One thread takes tiles: the first by the block's number, the others from the counter. It calls
+// each(tile, first row among all matrices B).
 template <class c, class work>
 DEVICE void take_tiles(const grouped_params &p, const int32_t *starts, work each)
 {
@@ -133,13 +135,15 @@ DEVICE void take_tiles(const grouped_params &p, const int32_t *starts, work each
     while (index < tiles) {
         int weight;
         const placed_tile t = place_tile<c>(starts, p, index, &weight);
-        index = gridDim.x + atomicAdd(p.taken, 1); // here: it takes as long as a slab
+        index = gridDim.x + atomicAdd(p.taken, 1); // asked for here, because the answer takes as
+                                                   // long as a slab
         each(t, weight);
     }
 }
 
-// Loads all slabs of a tile, weights where a swapped tile has them, or for many rows the other way
-// round; more(slab, stage, full) loads what else belongs to a stage, so many bytes.
+// Loads all slabs of a tile. Weights go where a swapped tile has them; in a tile of many
+// rows the operands change places. more(slab, stage, full) loads the other data of a
+// stage, of `bytes_more` bytes.
 template <class c, class work>
 DEVICE void load_tile(const grouped_maps &maps, const grouped_params &p,
                       const block_memory<c> &memory, ring_position &at, const placed_tile &t,
@@ -164,7 +168,7 @@ DEVICE void load_tile(const grouped_maps &maps, const grouped_params &p,
     }
 }
 
-// A consumer's warp has read what it needs of a slot of the ring, or of a stage.
+// Says that a consumer's warp has read all it needs of a slot, or of a stage.
 DEVICE void warp_arrives(uint32_t barrier)
 {
     __syncwarp();
@@ -172,7 +176,7 @@ DEVICE void warp_arrives(uint32_t barrier)
         barrier_arrive(barrier);
 }
 
-// A warp stores its sums of a swapped tile, of which its first column is `column`.
+// A warp stores its sums of a swapped tile, beginning at column `column`.
 template <class c, int width>
 DEVICE void store_swapped(const float (&acc)[c::mi][width / 2], const grouped_params &p,
                           const CUtensorMap &unused, uint32_t staging, const placed_tile &t,
@@ -188,8 +192,8 @@ DEVICE void store_swapped(const float (&acc)[c::mi][width / 2], const grouped_pa
         out.put_all_sums(acc, 1.0f, column, t.row);
 }
 
-// Sets up the barriers and lays down where groups' tiles begin; all wait for it. reads: arrivals
-// that free a stage; warps: that read a tile's slot.
+// Sets up the barriers and computes where the groups' tiles begin; all threads wait for it. reads:
+// number of arrivals that free a stage. warps: number of warps that read a tile's slot.
 template <class c>
 DEVICE void begin_groups(const grouped_maps &maps, const grouped_params &p,
                          const block_memory<c> &memory, tile_ring &ring, int32_t *starts, int reads,
@@ -214,15 +218,16 @@ DEVICE void begin_groups(const grouped_maps &maps, const grouped_params &p,
 
 // ---- host ----
 
-constexpr int groups_most = 2048; // whose beginnings fit in shared memory beside the ring
+constexpr int groups_most = 2048; // the beginnings of so many groups fit in shared memory
+                                  // beside the ring
 
-// ring: what is in shared memory behind the slabs and their barriers, before these beginnings.
+// ring: the type of the data in shared memory between the slabs' barriers and these beginnings.
 template <class c, class ring> constexpr int grouped_bytes(int stages, int groups)
 {
     return c::smem_bytes(stages) + (int)sizeof(ring) + (groups + 1) * (int)sizeof(int32_t);
 }
 
-// Whatever its scales.
+// True for a form with groups, whatever its scales.
 template <class c> bool supports_grouping(const plumb_form *f)
 {
     const plumb_problem &p = f->problem;
@@ -257,7 +262,7 @@ static cudaError_t make_grouped_maps(grouped_maps *maps, const plumb_form_args *
     return error;
 }
 
-// many_from: groups of at least so many rows run without their operands swapped.
+// many_from: groups of at least so many rows run without swapped operands.
 template <class c>
 grouped_params make_grouped_params(const plumb_form_args *args, int stages, int band, int many_from)
 {

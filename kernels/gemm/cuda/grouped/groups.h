@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which part of a grouped GEMM a block works on next, in C, so that tests count the tiles where
-// there is no GPU (grouped/grouped.cuh is what takes them). How many rows a group has is known on
-// the device alone, so that each block finds its tiles itself: it lays down once where each group's
-// tiles begin among all, and looks there for each tile it takes.
+// Computes which part of a grouped GEMM a block works on next. It is C, so that tests can count the
+// tiles without a GPU; grouped/grouped.cuh uses it. Only the device knows how many rows each group
+// has, so each block finds its tiles itself: it computes once where each group's tiles begin among
+// all tiles, and looks there for each tile that it takes.
 //
-// A group's rows are divided evenly, into as few tiles as hold at most `most` rows each, and a
-// tile's rows are rounded up to whole steps of what the matrix instruction can be wide (or high): a
-// group of 300 is two tiles of 160 and 140 (144), not 256 and 44. A group without rows has no tile.
+// The rows of a group are divided evenly into as few tiles as hold at most `most` rows each. A
+// tile's rows are then rounded up to a whole step of the matrix instruction's width (or height): a
+// group of 300 rows is two tiles of 160 and 140 (144) rows, not 256 and 44. A group without rows
+// has no tile.
 #ifndef PLUMB_GEMM_GROUPED_GROUPS_H
 #define PLUMB_GEMM_GROUPED_GROUPS_H
 
@@ -22,22 +23,23 @@
 // How the rows of a group are divided among tiles.
 struct group_cut {
     int32_t columns; // tiles across the columns of C
-    int32_t most;    // rows of a tile, a multiple of step
+    int32_t most;    // largest number of rows of a tile, a multiple of step
     int32_t step;
-    int32_t band; // tiles of a group's rows that are walked together, one column after the other
+    int32_t band; // tile rows of a group that are walked together, one column after the other
 };
 
-// Groups of many rows may be cut otherwise than those of few.
+// Groups of many rows may be cut in another way than groups of few rows.
 struct group_grid {
     int32_t groups;
     struct group_cut few, many;
-    int32_t many_from; // rows; INT32_MAX: none is cut so
+    int32_t many_from; // number of rows from which on `many` applies; INT32_MAX: it applies
+                       // to no group
 };
 
 struct group_tile {
-    int32_t group, column; // the latter counts tiles
-    int32_t row, rows;     // of the group; those that are there
-    int32_t width;         // rows in whole steps
+    int32_t group, column; // column: counted in tiles
+    int32_t row, rows;     // first row in the group; number of rows
+    int32_t width;         // number of rows, rounded up to whole steps
 };
 
 GROUPS_INLINE int32_t group_parts(int32_t rows, int32_t most)
@@ -50,15 +52,15 @@ GROUPS_INLINE const struct group_cut *group_cut_of(const struct group_grid *g, i
     return rows >= g->many_from ? &g->many : &g->few;
 }
 
-// Tiles of a group of so many rows.
+// The number of tiles of a group with so many rows.
 GROUPS_INLINE int32_t group_tiles(const struct group_grid *g, int32_t rows)
 {
     const struct group_cut *cut = group_cut_of(g, rows);
     return group_parts(rows, cut->most) * cut->columns;
 }
 
-// The group of tile `index`, where starts[i] tiles come before group i's and starts[groups] are
-// all.
+// The group of tile `index`. starts[i] tiles come before those of group i; starts[groups] is the
+// number of all tiles.
 GROUPS_INLINE int32_t group_of_tile(const int32_t *starts, int32_t groups, int32_t index)
 {
     int32_t low = 0, high = groups;
@@ -72,7 +74,7 @@ GROUPS_INLINE int32_t group_of_tile(const int32_t *starts, int32_t groups, int32
     return low;
 }
 
-// Tile `index` of group `group`, which has so many rows.
+// Computes tile `index` of group `group`, which has `rows` rows.
 GROUPS_INLINE struct group_tile group_tile_at(const struct group_grid *grid, int32_t group,
                                               int32_t rows, int32_t index)
 {

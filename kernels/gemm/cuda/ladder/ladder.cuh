@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the rungs of the TF32 ladder share, so that each rung's file shows its one idea: loading
-// slabs of FP32 without TMA, writing accumulators straight to C, and the ABI around a kernel.
+// Code that the rungs of the TF32 ladder share, so that the file of each rung shows its one
+// idea: loading slabs of FP32 without TMA, writing accumulators straight to C, and the ABI
+// around a kernel.
 //
 // All rungs compute C (m x n) = A (m x k) * B (n x k)^T, both operands K-major (TN), as wgmma needs
-// for TF32.
+// them for TF32.
 #ifndef PLUMB_GEMM_LADDER_LADDER_CUH
 #define PLUMB_GEMM_LADDER_LADDER_CUH
 
@@ -25,7 +26,7 @@ inline operands operands_of(const plumb_args *args)
             (int)args->problem.m,   (int)args->problem.n,   (int)args->problem.k};
 }
 
-// TN TF32 with rows of 16-byte multiples.
+// True for TF32 in layout TN whose rows are multiples of 16 bytes.
 inline int supports_tf32(const plumb_problem *p)
 {
     const int64_t limit = INT32_MAX / 2;
@@ -64,14 +65,14 @@ constexpr plumb_traits ladder_traits(int bm, int bn, int bk, int stages, int thr
     return t;
 }
 
-// A rung, as the ABI has it.
+// Makes the ABI's row of a rung.
 constexpr plumb_kernel ladder_row(const char *name, const char *summary, const plumb_traits &traits,
                                   int (*launch)(const plumb_args *args, void *stream))
 {
     return {name, summary, traits, supports_tf32, nullptr, nullptr, launch};
 }
 
-// The index-th tile when bands of `band` tile rows are walked column by column.
+// The tile with number `index` if bands of `band` tile rows are walked column by column.
 DEVICE tile banded_tile(int index, int rows, int columns, int band)
 {
     const int number = index / (band * columns), within = index % (band * columns);
@@ -79,8 +80,9 @@ DEVICE tile banded_tile(int index, int rows, int columns, int band)
     return {number * band + within % height, within / height};
 }
 
-// Copies a slab of `rows` rows of 128 bytes (32 of K) into shared memory with cp.async, its 16-byte
-// parts permuted by row % 8 as wgmma's 128-byte swizzle wants. Outside the matrix come zeros.
+// Copies a slab of `rows` rows of 128 bytes (32 of K) into shared memory with cp.async. Its 16-byte
+// parts are permuted by row % 8, as wgmma's 128-byte swizzle needs them. Places outside of the
+// matrix get zeros.
 template <int rows, int threads>
 DEVICE void load_slab_swizzled(uint32_t shared, const float *matrix, int first, int limit, int from,
                                int k)
@@ -96,8 +98,8 @@ DEVICE void load_slab_swizzled(uint32_t shared, const float *matrix, int first, 
     }
 }
 
-// One warp's 16 rows of wgmma accumulators, n columns wide, straight to C: each four lanes fill a
-// 32-byte sector.
+// Stores one warp's 16 rows of wgmma accumulators, n columns wide, straight to C. Every four lanes
+// fill a sector of 32 bytes.
 template <int n>
 DEVICE void store_direct(const float (&acc)[n / 2], const operands &o, int row, int column)
 {
@@ -129,7 +131,7 @@ struct warp_tile {
     {
     }
 
-    // Eight of K. a(row, k) and b(column, k) give TF32 words.
+    // Multiplies 8 of K. a(row, k) and b(column, k) give TF32 words.
     template <class load_a, class load_b> DEVICE void multiply(load_a a, load_b b)
     {
         const int group = threadIdx.x % 32 / 4, member = threadIdx.x % 4;
@@ -168,8 +170,9 @@ struct warp_tile {
     }
 };
 
-// Slabs of bk of K, one buffer: load, wait, multiply, again. Rows are padded by four words, so that
-// the eight rows and four columns a fragment touches fall on 32 different banks.
+// Multiplies slabs of bk of K from one buffer: loads a slab, waits, multiplies, and begins
+// again. Rows are padded by four words, so that the eight rows and four columns of a fragment
+// fall on 32 different banks.
 template <int bk> __global__ void __launch_bounds__(mma_threads) shared_mma(operands o)
 {
     constexpr int pitch = bk + 4, parts = bk / 4;
@@ -208,10 +211,9 @@ template <int bk> int launch_shared(const plumb_args *args, void *stream)
     return cudaGetLastError();
 }
 
-// ---- The wgmma rungs before TMA: two warpgroups compute a 128 x 128 tile, 64 rows each; all 256
-// threads copy slabs of 32 of K with cp.async into 128-byte-swizzled shared memory. Note the price
-// of loading this way: no rounding to TF32 on the way in (only TMA does that), so the tensor core
-// truncates.
+// ---- The wgmma rungs before TMA: two warpgroups compute a 128 x 128 tile, 64 rows each. All 256
+// threads copy slabs of 32 of K with cp.async into shared memory with 128-byte swizzle. Loading
+// this way has a price: only TMA rounds to TF32 on the way in, so here the tensor core truncates.
 
 constexpr int wgmma_tile = 128, wgmma_threads = 256;
 constexpr int wgmma_operand = wgmma_tile * slab_bytes, wgmma_slab = 2 * wgmma_operand;
@@ -224,7 +226,7 @@ DEVICE void load_slabs(uint32_t buffer, const operands &o, int tile_row, int til
     copy_async_commit();
 }
 
-// acc += A * B over the slab in `buffer`; returns when the tensor cores have read it.
+// acc += A * B over the slab in `buffer`. Returns when the tensor cores have read it.
 DEVICE void multiply_slab(float (&acc)[wgmma_tile / 2], uint32_t buffer)
 {
     const int group = threadIdx.x / 128;
@@ -240,7 +242,7 @@ DEVICE void multiply_slab(float (&acc)[wgmma_tile / 2], uint32_t buffer)
     pin(acc);
 }
 
-// The whole of a tile with two buffers: the next slab is on its way while this one is multiplied.
+// Computes a whole tile with two buffers: the next slab is copied while this one is multiplied.
 DEVICE void double_buffered_tile(const operands &o, uint32_t buffers, int tile_row, int tile_column)
 {
     float acc[wgmma_tile / 2] = {};
@@ -256,17 +258,17 @@ DEVICE void double_buffered_tile(const operands &o, uint32_t buffers, int tile_r
     store_direct<wgmma_tile>(acc, o, tile_row + threadIdx.x / 32 * 16, tile_column);
 }
 
-// ---- The TMA rungs: thread 0 has the copy engine fill a ring of stages; both warpgroups multiply,
-// 64 rows of the 128 x bn tile each, and all threads meet after each slab so that its stage can be
-// filled again. `running` slabs' instructions (0 or 1) are not waited for before they meet. One
-// block per tile, tiles in bands of 8 rows.
+// ---- The TMA rungs: thread 0 has the copy engine fill a ring of stages. Both warpgroups multiply,
+// 64 rows each of the 128 x bn tile, and all threads meet after each slab so that its stage can be
+// filled again. The instructions of `running` slabs (0 or 1) may still run when they meet. There is
+// one block per tile, and tiles are in bands of 8 rows.
 
 constexpr int tma_bm = 128, tma_threads = 256, tma_band = 8;
 
 template <int bn> constexpr int tma_stage = (tma_bm + bn) * slab_bytes;
 template <int bn, int stages> constexpr int tma_shared = stages *tma_stage<bn> + stages * 8;
 
-// Thread 0: both operands' slabs number `slab` into its stage.
+// Run by thread 0: loads slab `slab` of both operands into its stage.
 template <int bn, int stages>
 DEVICE void fill_stage(const CUtensorMap &map_a, const CUtensorMap &map_b, uint32_t base, int slab,
                        int row, int column)
@@ -298,7 +300,8 @@ __global__ void __launch_bounds__(tma_threads)
     float acc[bn / 2];
     pin(acc);
     for (int slab = 0; slab < slabs; ++slab) {
-        // All threads have met after slab - 1, and what still ran then was slab - running.
+        // All threads have met after slab - 1; at that time slab - running was
+        // still being multiplied.
         const int ahead = slab + stages - 1 - running;
         if (threadIdx.x == 0 && ahead < slabs)
             fill_stage<bn, stages>(map_a, map_b, base, ahead, row, column);

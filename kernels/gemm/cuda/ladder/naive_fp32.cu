@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FP32 ladder, rung 1: one thread per output element, operands straight from global memory. What
-// the caches give is all the reuse there is: a warp's 32 columns share one row of A, and with B
-// K-major every thread walks a row of its own.
+// FP32 ladder, rung 1: one thread per output element, operands straight from global memory. All
+// reuse comes from the caches: a warp's 32 columns share one row of A, and with B K-major every
+// thread walks through a row of its own.
 #include "../../../kernel.h"
 
 #include <cuda_runtime.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rung 1, TF32 tensor cores: mma.sync with every fragment read straight from global memory. Each
-// warp reads its 64 rows of A and of B itself; only L1 keeps the block's four warps from fetching
-// them four times. Each fragment is a 4-byte load: the rate of requests to L1 is the limit, not
-// arithmetic.
+// warp reads its 64 rows of A and of B itself; only L1 keeps the block's four warps from
+// fetching them four times. Each fragment is a 4-byte load, so the limit is the rate of requests
+// to L1, not arithmetic.
 #include "ladder.cuh"
 
 static __global__ void __launch_bounds__(mma_threads) global_mma(operands o)

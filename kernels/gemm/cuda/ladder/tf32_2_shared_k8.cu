@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rung 2, shared memory: the block copies slabs of 8 of K with cp.async (no registers between),
-// and the four warps read their fragments from there, so each element of A and B is fetched once
-// per block.
+// Rung 2, shared memory: the block copies slabs of 8 of K with cp.async (no registers in
+// between), and the four warps read their fragments from there. So each element of A and B is
+// fetched once per block.
 #include "ladder.cuh"
 
 static const plumb_kernel kernel =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rung 3, a deeper slab, 32 of K instead of 8: a quarter of the waits and block-wide barriers, and
-// whole 128-byte lines of each row. Fragments still cross registers.
+// Rung 3, a deeper slab, 32 of K instead of 8: there are a quarter as many waits and block-wide
+// barriers, and whole 128-byte lines of each row are read. Fragments still pass through registers.
 #include "ladder.cuh"
 
 static const plumb_kernel kernel =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rung 6, block order: bands of 8 tile rows are walked column by column, so that the blocks
-// running at one time share rows of A and of B in L2. It gains nothing under the power limit, and
-// 6 % where the clock is left alone: L2 was not what the rung before waits for.
+// Rung 6, the order of blocks: bands of 8 tile rows are walked column by column, so that blocks
+// that run at the same time share rows of A and of B in L2. This gains nothing under the power
+// limit, and 6 % where the clock is free: the rung before was not waiting for L2.
 #include "ladder.cuh"
 
 constexpr int band = 8;

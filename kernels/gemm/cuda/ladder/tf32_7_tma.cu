@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rung 7, the copy engine (TMA): one thread asks for whole slabs, three of them in flight, rounded
-// to TF32 on the way; no thread computes addresses and none waits for its own copies. Two blocks
-// per SM hide each other's waits.
+// to TF32 on the way. No thread computes addresses, and none waits for copies of its own. Two
+// blocks per SM hide each other's waits.
 #include "ladder.cuh"
 
 static const plumb_kernel kernel =

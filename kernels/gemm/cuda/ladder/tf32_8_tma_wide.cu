@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rung 8, a larger tile, 128 x 256: a third fewer bytes per multiplication out of L2 and into
+// Rung 8, a larger tile, 128 x 256: a third fewer bytes per multiplication come out of L2 and into
 // shared memory, and one matrix instruction reads 256 columns of B for its 64 rows of A. Four
-// stages fill the SM, so no second block hides the first one's waits: one slab's instructions keep
-// running while all threads meet.
+// stages fill the SM, so no second block hides the first one's waits. Instead, one slab's
+// instructions keep running while all threads meet.
 //
-// Tried and rejected: waiting for a slab's instructions before the threads meet, as the rung
-// before does: 83 % of cuBLASLt, slower than that rung, because the tensor cores stand still at
-// every one of the 512 meetings.
+// Tried and rejected: to wait for a slab's instructions before the threads meet, as the rung before
+// does. That reached 83 % of cuBLASLt, less than the rung before, because the tensor cores stand
+// still at each of the 512 meetings.
 #include "ladder.cuh"
 
 static const plumb_kernel kernel =

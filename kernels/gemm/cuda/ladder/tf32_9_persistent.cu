@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rung 9, warp specialisation in a persistent kernel: a producer warpgroup that never waits for
-// arithmetic, two consumers that hand a slab back while the next is multiplied, B multicast to the
-// two blocks of a cluster, and one block per SM that walks tiles in bands of 8
-// (persistent/persistent.cuh). 98.8 % of the tensor cores' cycles are busy.
+// Rung 9, warp specialisation in a persistent kernel (persistent/persistent.cuh). A producer
+// warpgroup never waits for arithmetic; two consumers hand back a slab while the next is
+// multiplied; B is multicast to the two blocks of a cluster; one block per SM walks tiles in bands
+// of 8. The tensor cores are busy in 98.8 % of their cycles.
 #include "../persistent/persistent.cuh"
 
 using shape = tiled<tf32, tiling{.tile_m = 128, .tile_n = 256, .groups_m = 2, .cluster_m = 2}>;

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FP32 ladder, rung 2: 128 x 128 tiles in shared memory, 8 x 8 elements per thread in registers,
-// and the next slab is loaded into registers while this one is multiplied.
+// FP32 ladder, rung 2: 128 x 128 tiles in shared memory, and 8 x 8 elements per thread in
+// registers. The next slab is loaded into registers while this one is multiplied.
 //
-// Per slab of 8 a block reads 2 x 128 x 8 floats once and does 128 x 128 x 8 multiply-adds: 64
-// FLOP per byte of L2, which the 128 FP32 lanes of a Hopper SM need less than a tenth of its L2
-// share for. Of shared memory a thread reads 16 floats per 64 multiply-adds. Both operands are
-// K-major (TN); they are transposed on the way into shared memory, so that rows of a thread are
-// contiguous.
+// For each slab of 8, a block reads 2 x 128 x 8 floats once and does 128 x 128 x 8 multiply-adds.
+// That is 64 FLOP per byte from L2; at this ratio the 128 FP32 lanes of a Hopper SM need less than
+// a tenth of the SM's share of L2's rate. A thread reads 16 floats from shared memory for 64
+// multiply-adds. Both operands are K-major (TN). They are transposed on the way into shared memory,
+// so that the rows of a thread are contiguous.
 #include "../../../kernel.h"
 
 #include <cuda_runtime.h>
 
 constexpr int tile = 128, slab = 8, each = 8, threads = 256;
-constexpr int pad = 4;                       // keeps 16-byte rows, spreads the transposed stores
+constexpr int pad = 4;                       // keeps rows at multiples of 16 bytes, and spreads the
+                                             // transposed stores over banks
 constexpr int loads = tile * slab / threads; // floats of one operand per thread and slab
 constexpr int rows_apart = threads / slab;   // thread t loads rows t / 8 + 32 i, column t % 8
 
@@ -40,7 +41,7 @@ static __device__ __forceinline__ void put(float (*shared)[tile + pad], const fl
         shared[threadIdx.x % slab][threadIdx.x / slab + rows_apart * i] = in[i];
 }
 
-// Rows of a thread: 4 from each half of the tile, so that a warp's reads are contiguous.
+// Reads the rows of a thread: 4 from each half of the tile, so that a warp's reads are contiguous.
 static __device__ __forceinline__ void take(float (&out)[each], const float *row, int lane)
 {
     const float4 low = *reinterpret_cast<const float4 *>(row + 4 * lane);

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NVFP4 with few rows of A (up to 32), where the time is that of reading B once, or of decoding it.
-// Weights come from memory as they are, into shared memory where each thread reads back what it has
-// asked for itself, so that no barrier is needed until the sums meet; they are decoded in registers
-// (nvfp4/nvfp4.cuh) and multiplied by mma.sync.
+// NVFP4 with few rows of A (up to 32), where reading B once, or decoding it, takes most of the
+// time. Weights come from memory as they are, into shared memory. Each thread reads back only what
+// it asked for itself, so no barrier is needed until the sums meet. The weights are decoded in
+// registers (nvfp4/nvfp4.cuh) and multiplied by mma.sync.
 //
-// A warp has `tiles` times 16 weight rows, all of them operand A of the instruction, and 8
-// `columns` tokens, its operand B; the block's warps share K and add up at the end, in order. A
-// thread reads 16 bytes of a row at a time, 32 elements of K, of weights and of tokens alike, so
-// that the four threads of a row have 128 of K, which one slab is; what order that makes of K is
-// the same for both. `depth` - 1 slabs are under way while one is multiplied. Blocks begin at slabs
-// of their own and go round, so that they do not all read the same tokens at once: equal rows of B
-// may differ in the last bit, as the sums' order does.
+// A warp has `tiles` times 16 weight rows, which are operand A of the instruction, and 8 `columns`
+// tokens, its operand B. The warps of a block share K, and add up at the end, in order. A thread
+// reads 16 bytes of a row at a time, of weights and of tokens alike: 32 elements of K. So the four
+// threads of a row have 128 of K, which is one slab. This changes the order of K, but in the same
+// way for both operands. While one slab is multiplied, `depth` - 1 others are under way. Each
+// block begins at another slab and goes round, so that not all blocks read the same tokens at
+// once. Therefore equal rows of B may give results that differ in the last bit, as the order of
+// the sums differs.
 //
-// Of a dual GEMM rows 0 to 7 of the instruction are B1's and 8 to 15 the same of B2, so that both
-// sums of an element are in one thread. The tiles of a warp are 32 rows apart: their scales are
-// neighbours then, since a line of 16 bytes has four scales each of rows r, r + 32, r + 64, r + 96.
+// In a dual GEMM rows 0 to 7 of the instruction are rows of B1, and 8 to 15 the same rows of B2, so
+// that both sums of an element are in one thread. The tiles of a warp are 32 rows apart, because
+// then their scales are neighbours: a line of 16 bytes has four scales each of rows r, r + 32, r +
+// 64 and r + 96.
 #ifndef PLUMB_GEMM_NVFP4_FEW_CUH
 #define PLUMB_GEMM_NVFP4_FEW_CUH
 
@@ -28,9 +30,9 @@ struct few_config {
     static constexpr int tiles = tiles_, columns = columns_, warps = warps_, blocks = blocks_;
     static constexpr int depth = depth_; // slabs that shared memory holds
     static constexpr int threads = 32 * warps, slab_k = 128 * warps;
-    static constexpr int eights = dual ? 4 : 2; // blocks in a tile of scales, over its parts
+    static constexpr int eights = dual ? 4 : 2; // blocks that divide 32 rows: 8 rows or 16 each
     static constexpr int parts = 4 / tiles;
-    static constexpr int sums = tiles * columns * 4; // of a thread
+    static constexpr int sums = tiles * columns * 4; // sums of a thread
     static constexpr int ring_bytes =
         depth * threads * (2 * tiles * 16 + columns * 20 + 2 * 4 * tiles);
     static constexpr int sums_bytes = warps * sums * 32 * 4;
@@ -42,19 +44,19 @@ struct few_params {
     const uint8_t *a, *b, *scales_a, *scales_b;
     nvfp4_output out;
     int k;
-    int scale_tiles; // along K
+    int scale_tiles; // number of tiles of scales along K
 };
 
-// What a thread has of a slab, in registers.
+// A thread's part of a slab, in registers.
 template <class c> struct few_slab {
     uint4 weights[c::tiles][2], tokens[c::columns];
     uint32_t scales[2][c::tiles], token_scales[c::columns];
 };
 
-// The same in shared memory: every thread's part of an item is next to the other threads', and
-// nobody reads what another has loaded, so that no barrier is needed.
+// The same parts in shared memory. Every thread's part of an item is next to those of the other
+// threads. No thread reads what another has loaded, so no barrier is needed.
 template <class c> struct few_ring {
-    static constexpr int line = 4 * c::tiles; // bytes of scales of one row of a tile
+    static constexpr int line = 4 * c::tiles; // bytes of scales in one row of a tile
     static constexpr int weights = 0, tokens = weights + 2 * c::tiles * 16 * c::threads;
     static constexpr int scales = tokens + c::columns * 16 * c::threads;
     static constexpr int token_scales = scales + 2 * line * c::threads;
@@ -85,10 +87,11 @@ template <class c> struct few_reader {
     using ring = few_ring<c>;
     const uint8_t *weights[c::tiles][2], *tokens[c::columns];
     const uint8_t *scales[2], *token_scales[c::columns];
-    const uint32_t base;        // of the ring
-    const int k, end;           // of K, and of the block's last slab
-    bool has_token[c::columns]; // where there is none, nothing is read: a row that is read in its
-                                // place, by all blocks at once, took 3 us with one row of A
+    const uint32_t base;        // begin of the ring
+    const int k, end;           // K, and the end of the block's last slab
+    bool has_token[c::columns]; // false: there is no such token, and nothing is read. (Reading
+                                // another row in its place, by all blocks at once, took 3 us with
+                                // one row of A)
     int chunk;                  // where the thread's 32 of K of the next slab begin
 
     DEVICE few_reader(const few_params &p, int first_row, int warp, int lane, uint32_t shared)
@@ -104,7 +107,7 @@ template <class c> struct few_reader {
             const int64_t matrix = c::dual ? second : 0;
 #pragma unroll
             for (int i = 0; i < c::tiles; ++i) {
-                const int row = first + 32 * i; // those outside repeat the last
+                const int row = first + 32 * i; // rows beyond the end repeat the last one
                 weights[i][second] = p.b + (matrix * n + (row < n ? row : n - 1)) * row_bytes;
             }
             scales[second] = p.scales_b + first / 128 * tile_row_bytes + first % 32 * 16 +
@@ -115,11 +118,11 @@ template <class c> struct few_reader {
             const int token = 8 * i + lane / 4, row = token < m ? token : m - 1;
             has_token[i] = token < m;
             tokens[i] = p.a + row * row_bytes;
-            token_scales[i] = p.scales_a + row % 32 * 16 + row / 32 * 4; // m is 128 at most
+            token_scales[i] = p.scales_a + row % 32 * 16 + row / 32 * 4; // m is at most 128 here
         }
     }
 
-    // Asks for the next slab. What lies beyond K is zero.
+    // Asks for the next slab. Elements beyond K are zero.
     DEVICE void request(int slot)
     {
         const bool is_there = chunk < k;
@@ -181,8 +184,8 @@ DEVICE void mma_fp16_16x8x16(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t a
                  : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-// acc += the slab's products. A word of 8 codes is two steps of the instruction; two words have a
-// scale.
+// acc += the products of the slab. A word of 8 codes is two steps of the instruction; two words
+// have one scale.
 template <class c>
 DEVICE void multiply(float (&acc)[c::tiles][c::columns][4], const few_slab<c> &s, int lane)
 {
@@ -217,14 +220,14 @@ DEVICE void multiply(float (&acc)[c::tiles][c::columns][4], const few_slab<c> &s
     }
 }
 
-// The sums of all warps, in their order; each thread makes some of the results.
+// Adds the sums of all warps in the order of warps. Each thread makes some of the results.
 template <class c> DEVICE void finish(const few_params &p, const float *sums, int first_row)
 {
     constexpr int per_warp = c::sums * 32, results = c::dual ? per_warp / 2 : per_warp;
     const float scale = nvfp4_unscale * nvfp4_tensor_scale(p.out);
     for (int index = threadIdx.x; index < results; index += c::threads) {
-        // As they lie: [tile][column][register of 4][lane]; registers 2 and 3 are of the second
-        // row.
+        // The order of sums in memory: [tile][column][register of 4][lane]. Registers 2 and 3
+        // belong to the second row.
         const int lane = index % 32, rest = index / 32;
         const int of_four = c::dual ? rest % 2 : rest % 4, block = c::dual ? rest / 2 : rest / 4;
         const int tile = block / c::columns, column = block % c::columns;
@@ -261,7 +264,7 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
         reader.request(i);
         copy_async_commit();
     }
-    int slot = 0, free = c::depth - 1; // the latter's slab was multiplied
+    int slot = 0, free = c::depth - 1; // the slab in slot `free` was multiplied
 #pragma unroll 1
     for (int slab = 0; slab < slabs; ++slab) {
         few_slab<c> s;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is an NVFP4 product, where its scales lie, and where its results go: what kernels of Hopper
-// and of Blackwell share.
+// Which forms are NVFP4 products, where their scales lie, and where their results go. Kernels of
+// Hopper and of Blackwell share this.
 #ifndef PLUMB_GEMM_NVFP4_FORM_CUH
 #define PLUMB_GEMM_NVFP4_FORM_CUH
 
@@ -12,10 +12,10 @@
 #include "../ptx.cuh"
 
 constexpr int nvfp4_block = 16;       // elements per scale
-constexpr int nvfp4_tile_rows = 128;  // of a tile of scales,
-constexpr int nvfp4_tile_bytes = 512; // which has four blocks of each, 64 of K
+constexpr int nvfp4_tile_rows = 128;  // rows of a tile of scales,
+constexpr int nvfp4_tile_bytes = 512; // and its bytes: four blocks of each row, which are 64 of K
 
-// What is an NVFP4 product in the seam's layout, TN, alone or dual, with FP16 or BF16 out.
+// True for an NVFP4 product in the ABI's layout, TN, single or dual, with FP16 or BF16 results.
 inline int nvfp4_supports(const struct plumb_form *f, int epilogue)
 {
     const struct plumb_problem *p = &f->problem;
@@ -32,7 +32,7 @@ inline int nvfp4_supports(const struct plumb_form *f, int epilogue)
 
 struct nvfp4_output {
     void *c;
-    const float *scale_a, *scale_b; // of the tensors, or NULL
+    const float *scale_a, *scale_b; // scales of whole tensors, or NULL
     int m, n;
     int bf16;
 };

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NVFP4 with many rows of A: C^T = B A^T by wgmma, weights as its operand A from registers, tokens
-// as its operand B from shared memory.
+// NVFP4 with many rows of A: C^T = B A^T by wgmma. Weights are the instruction's operand A, from
+// registers; tokens are its operand B, from shared memory.
 //
-//   consumers   warpgroups of 64 weight rows each, which their threads copy to shared memory as
-//               they are, slabs ahead, and decode (nvfp4/nvfp4.cuh) while the instructions of the
-//               words before are at work. Of up to 64 tokens three may share the same rows, each a
-//               third of the slabs: sums are few, and while one waits the others decode.
+//   consumers   warpgroups of 64 weight rows each. Their threads copy these rows to shared memory
+//               as they are, slabs ahead, and decode them (nvfp4/nvfp4.cuh) while the instructions
+//               on earlier words still run. With up to 64 tokens, three warpgroups may share the
+//               same rows, each a third of the slabs: there are few sums, and while one warpgroup
+//               waits the others decode.
 //   producer    one thread fills a ring of stages, 128 of K each, with the block's tokens in FP16.
-//               A kernel before decodes them; this one starts meanwhile, and only the producer
-//               waits for it.
-//   cluster     of `split` blocks that share K. Each finishes its part of the tokens: the others
-//               send it their sums of these through distributed shared memory.
+//               A kernel before this one decodes them; this one starts meanwhile, and only the
+//               producer waits for it.
+//   cluster     of `split` blocks that share K. Each block finishes its part of the tokens; the
+//               others send it their sums for these tokens through distributed shared memory.
 //
-// Which row is where: a warpgroup's four warps have rows of B 32 apart, whose scales are
-// neighbours; eight of B1 and the same eight of B2 if dual, so that both sums of an element are in
-// one thread; sixteen if not. Which element: a thread's 16 bytes of a row are 32 elements of K.
-// What order that makes of K is the same for tokens: word w of the four threads of a row is steps 2
-// w and 2 w + 1.
+// The order of rows: the four warps of a warpgroup have rows of B that are 32 apart, because the
+// scales of these are neighbours. A warp has eight rows of B1 and the same eight of B2 if dual,
+// so that both sums of an element are in one thread; otherwise sixteen rows of B. The order of
+// elements: the 16 bytes of a row that a thread reads are 32 elements of K. This changes the
+// order of K, but tokens have the same order: word w of the four threads of a row is steps 2 w
+// and 2 w + 1.
 #ifndef PLUMB_GEMM_NVFP4_MANY_CUH
 #define PLUMB_GEMM_NVFP4_MANY_CUH
 
@@ -26,16 +28,17 @@
 #include "nvfp4.cuh"
 
 // ---- The warpgroup matrix instruction with A in registers: C (64 x n) += A (64 x 16) * B (n x 16)
-// in FP16, B read from shared memory by descriptor. Of A a thread has rows 16 * warp + lane / 4 and
-// the eighth after it, two neighbouring elements of each from 2 * (lane % 4) on (a[0], a[1]) and
-// from 8 behind that (a[2], a[3]). C lies as in wgmma.cuh, whose lists of operands these are.
+// in FP16, with B read from shared memory by a descriptor. A thread has row 16 * warp + lane / 4 of
+// A and the eighth row after it. Of each row it has two neighbouring elements from 2 * (lane % 4)
+// on (a[0], a[1]), and two more 8 elements behind them (a[2], a[3]). C lies as in wgmma.cuh, whose
+// lists of operands are used here.
 //
-// a[] must stay as it is until the instruction was waited for.
+// a[] must not change until the instruction was waited for.
 
 // wgmma_registers<n>::multiply(c, a, b): c += a * b.
 template <int n> struct wgmma_registers;
 
-// r = n / 2 registers; the numbers of the operands after them.
+// r = n / 2 registers; the other parameters are the numbers of the operands after them.
 #define WGMMA_REGISTERS(n, r, a0, a1, a2, a3, b, s)                                                \
     template <> struct wgmma_registers<n> {                                                        \
         static DEVICE void multiply(float (&c)[r], const uint32_t (&a)[4], uint64_t desc_b,        \
@@ -60,41 +63,43 @@ WGMMA_REGISTERS(256, 128, 128, 129, 130, 131, 132, 133)
 
 #undef WGMMA_REGISTERS
 
-// ---- A configuration, its block's shared memory, and a consumer's main loop: weights
-// to registers, decoded there, multiplied by the stage's tokens.
+// ---- A configuration, the shared memory of its block, and a consumer's main loop: weights go to
+// registers, are decoded there, and are multiplied by the stage's tokens.
 //
 // Each thread copies its own weights into shared memory, slabs ahead, and reads them back itself,
-// so that this needs no barrier. Loads into registers cannot be as far ahead: a warp has six
-// scoreboards, ptxas put the loads of all slabs on one, and who waits for the oldest of these waits
-// for the newest too.
+// so no barrier is needed. Loads into registers could not be as far ahead. A warp has six
+// scoreboards; ptxas put the loads of all slabs on one of them, and a thread that waits for the
+// oldest load on a scoreboard waits for the newest, too.
 
-// n: tokens of a tile. groups: consumer warpgroups' 64 rows that a block has, teams: so many such
-// warpgroups share each of them, slab by slab. words: that a group of instructions multiplies.
-// depth: slabs of weights that a thread has room for in shared memory, one of them at work.
+// n: tokens of a tile. groups: numbers of 64 weight rows that a block has, one warpgroup for each.
+// teams: the number of warpgroups that share each 64 rows, slab by slab. words: the words that one
+// group of instructions multiplies. depth: slabs of weights that a thread has room for in shared
+// memory; one of them is being multiplied.
 template <bool dual_, int groups_, int n_, int split_, int depth_, int words_, int teams_ = 1>
 struct many_config {
     static constexpr bool dual = dual_;
     static constexpr int groups = groups_, n = n_, split = split_, depth = depth_, words = words_;
     static constexpr int teams = teams_, consumers = groups * teams;
     static constexpr int threads = 128 * (1 + consumers);
-    static constexpr int unit_rows = dual ? 32 : 64;          // of C^T, per warpgroup
-    static constexpr int units = nvfp4_tile_rows / unit_rows; // of a tile of scales
+    static constexpr int unit_rows = dual ? 32 : 64;          // rows of C^T per warpgroup
+    static constexpr int units = nvfp4_tile_rows / unit_rows; // such units in a tile of scales
     static constexpr int slab = 128;                          // of K
     static constexpr int box_bytes = n * 128, stage_bytes = 2 * box_bytes;
-    static constexpr int share = n / split;                   // tokens that a block finishes
-    static constexpr int partial_bytes = 128 * share / 2 * 4; // of a warpgroup, from one peer
-    // A thread's weights of a slab, 16 bytes and a word of scales of each of two rows; `depth`
-    // slabs.
+    static constexpr int share = n / split; // tokens that a block finishes
+    // sums of a warpgroup that one peer sends
+    static constexpr int partial_bytes = 128 * share / 2 * 4;
+    // Bytes of a thread's weights of a slab: 16 bytes and a word of scales, for each of two rows.
+    // There are `depth` such slabs.
     static constexpr int slot_bytes = 128 * consumers * 2 * (16 + 4);
     static constexpr int most = (227 * 1024 - 1024 - depth * slot_bytes) / stage_bytes;
     static constexpr int wanted = teams == 1 ? 6 : 9;
-    // Each is one team's. A barrier tells a turn of the ring from the next by parity alone: who
-    // came a turn ahead of a stage's filling, as of another team's it might, would take it for
-    // full.
+    // Each stage belongs to one team. A barrier tells one turn of the ring from the next by parity
+    // alone. If a thread came a whole turn before a stage is filled, as one of another team might,
+    // it would take the stage for full.
     static constexpr int stages = (most > wanted ? wanted : most) / teams * teams;
-    static constexpr int sums_bytes = 128 * n / 2 * 4; // of a warpgroup
+    static constexpr int sums_bytes = 128 * n / 2 * 4; // sums of a warpgroup
     static constexpr int smem_bytes = stages * stage_bytes + depth * slot_bytes + 1024;
-    // 64 Ki registers, by role.
+    // The 64 Ki registers of an SM, divided by role.
     static constexpr int launch_registers = 65536 / threads / 8 * 8, producer_registers = 40;
     static constexpr int consumer_registers_ =
         (launch_registers * (1 + consumers) - producer_registers) / consumers / 8 * 8;
@@ -112,7 +117,7 @@ struct many_params {
     const uint8_t *a, *b, *scales_a, *scales_b;
     nvfp4_output out;
     int k;
-    int scale_tiles; // along K
+    int scale_tiles; // number of tiles of scales along K
     int slabs;
     int token_tiles;
 };
@@ -121,13 +126,13 @@ struct many_maps {
     CUtensorMap tokens;
 };
 
-// A thread's 16 bytes of a row, and the word of scales that its two are in.
+// A thread's 16 bytes of a row, and the word of scales that holds its two.
 struct packed_chunk {
     uint4 codes;
     uint32_t scales;
 };
 
-// Where a thread finds its chunks of a row; of rows outside, what a row inside has.
+// Where a thread finds its chunks of a row. For rows beyond the end it reads a row inside.
 struct packed_row {
     const uint8_t *codes, *scales;
 
@@ -147,7 +152,8 @@ struct packed_row {
     }
 };
 
-// Barriers lie before the stages, which begin at a multiple of 1024 bytes; weights behind them.
+// Barriers come before the stages, which begin at a multiple of 1024 bytes; weights
+// come after them.
 template <class c> struct many_memory {
     uint32_t base, fulls;
     DEVICE many_memory(uint32_t address)
@@ -158,7 +164,7 @@ template <class c> struct many_memory {
     {
         return base + index * c::stage_bytes;
     }
-    // The calling thread's weights of row `second` in slot `slot`; of its scales likewise.
+    // The calling thread's weights (then: its scales) of row `second` in slot `slot`.
     DEVICE uint32_t codes(int slot, int second) const
     {
         return base + c::stages * c::stage_bytes + slot * c::slot_bytes +
@@ -210,15 +216,15 @@ template <class c> struct many_consumer {
         }
     }
 
-    // Each warp by itself: they wait for their own weights, so one may be behind.
+    // Each warp does this by itself: it waits for its own weights only, so one warp may be behind.
     DEVICE void release()
     {
         if (previous >= 0 && threadIdx.x % 32 == 0)
             barrier_arrive(memory.empty(previous));
     }
 
-    // Starts the products of `words` words of both rows, when those that read `a` before have
-    // ended.
+    // Starts the products of `words` words of both rows, as soon as the instructions that read `a`
+    // before have ended.
     DEVICE void multiply_words(sums &acc, uint32_t (&a)[2 * c::words][4],
                                const packed_chunk (&chunks)[2], int first,
                                const uint32_t (&scales)[2])
@@ -270,7 +276,7 @@ template <class c> struct many_consumer {
         at.skip(c::teams, 0, c::stages);
     }
 
-    // Of a team every so many-th slab, its own first.
+    // Multiplies a team's slabs: its first one, and every slab that is a number of teams later.
     DEVICE void accumulate(sums &acc, int from, int team)
     {
         from += team;
@@ -283,7 +289,7 @@ template <class c> struct many_consumer {
         for (int i = 0; i < c::n / 2; ++i)
             acc[i] = 0;
         pin(acc);
-        int slot = 0, free = c::depth - 1; // the latter was read
+        int slot = 0, free = c::depth - 1; // the slab in slot `free` was read
 #pragma unroll 1
         for (int slab = from; slab < end; slab += c::teams) {
             packed_chunk chunks[2];
@@ -299,11 +305,10 @@ template <class c> struct many_consumer {
     }
 };
 
-// ---- What becomes of the sums: exchanged between the blocks that share K, and
-// stored.
+// ---- What becomes of the sums: they are exchanged between the blocks that share K, and stored.
 
-// This warp's results for tokens [first, first + count) of the tile, from their sums: eight rows of
-// C^T, which are neighbours in a row of C, so that shared memory turns them.
+// Stores this warp's results for tokens [first, first + count) of the tile. They are eight rows of
+// C^T, which are neighbours in a row of C, so shared memory transposes them.
 template <class c, int count>
 DEVICE void store_results(const nvfp4_output &out, const float *acc, uint32_t staging,
                           int first_token, int first_row, float scale, int lane)
@@ -345,7 +350,7 @@ DEVICE void store_results(const nvfp4_output &out, const float *acc, uint32_t st
     }
 }
 
-// Adds what lies at `place`, in the order in which keep() or send_share() leaves `count` sums.
+// Adds the `count` sums at `place`, in the order in which keep() or send_share() left them.
 template <int count> DEVICE void add_kept(float *acc, uint32_t place)
 {
 #pragma unroll
@@ -367,11 +372,12 @@ template <int count> DEVICE void keep(const float *acc, uint32_t place)
                      : "memory");
 }
 
-// Where the ring was, the first team adds the others' sums to its own, in their order.
+// The first team adds the other teams' sums to its own, in the order of teams. The sums lie where
+// the ring was.
 template <class c> DEVICE void meet(float *acc, uint32_t base, int group, int team)
 {
     const uint32_t place = base + group * c::sums_bytes + threadIdx.x % 128 * 16;
-    named_barrier(1, 128 * c::consumers); // all have read the stages
+    named_barrier(1, 128 * c::consumers); // all threads have read the stages
     if (team > 0)
         keep<c::n / 2>(acc, place + (team - 1) * c::groups * c::sums_bytes);
     named_barrier(1, 128 * c::consumers);
@@ -381,7 +387,8 @@ template <class c> DEVICE void meet(float *acc, uint32_t base, int group, int te
             add_kept<c::n / 2>(acc, place + other * c::groups * c::sums_bytes);
 }
 
-// Sends a peer its share of this warpgroup's sums, of four registers each thread's four.
+// Sends a peer its share of this warpgroup's sums, in groups of four registers, four
+// words per thread.
 template <class c> DEVICE void send_share(const float *acc, uint32_t place)
 {
 #pragma unroll
@@ -389,18 +396,19 @@ template <class c> DEVICE void send_share(const float *acc, uint32_t place)
         store_remote(place + i / 4 * 2048, acc[i], acc[i + 1], acc[i + 2], acc[i + 3]);
 }
 
-// Where the sums of group `group` from slot `slot` lie, thread by thread.
+// The place of the sums of group `group` that came from slot `slot`, thread by thread.
 template <class c> DEVICE uint32_t partial_at(uint32_t base, int group, int slot)
 {
     return base + (group * (c::split - 1) + slot) * c::partial_bytes + threadIdx.x % 128 * 16;
 }
 
-// ---- The kernel before it: tokens decoded to FP16, in the order of K of its slabs.
+// ---- The kernel before it: decodes tokens to FP16, in the order of K of the slabs.
 
-// `all` rows of FP16 in slabs of 128, zeros behind K and behind `rows`. A thread has word `word` of
-// the four chunks of a row and slab, whose pairs are neighbours: of 16 bytes, as four threads of
-// the kernel after have them. What a warp has lies in one piece. Shared memory turns it, so that
-// what a warp stores at once does too: by threads, each 64 bytes, 512 rows took 2.9 us more.
+// Writes `all` rows of FP16 in slabs of 128, with zeros beyond K and beyond `rows`. A thread has
+// word `word` of the four chunks of a row and slab, and their pairs become neighbours: 16 bytes as
+// four threads of the next kernel need them. A warp reads one contiguous piece. Shared memory
+// transposes it, so that a warp's stores are contiguous, too: if each thread stored 64 bytes
+// itself, 512 rows took 2.9 us more.
 static __global__ void __launch_bounds__(256)
     decode_tokens(uint4 *to, const uint8_t *codes, const uint8_t *scales, int rows, int all, int k,
                   int slabs)
@@ -409,7 +417,7 @@ static __global__ void __launch_bounds__(256)
     let_next_launch_begin();
     const int index = blockIdx.x * 256 + threadIdx.x, word = index % 4;
     const int slab = index / 4 % slabs, row = index / 4 / slabs;
-    uint32_t pairs[4][4]; // by chunk
+    uint32_t pairs[4][4]; // indexed by chunk
 #pragma unroll
     for (int chunk = 0; chunk < 4; ++chunk) {
         const int at = slab * 128 + chunk * 32;
@@ -427,7 +435,8 @@ static __global__ void __launch_bounds__(256)
     const int lane = threadIdx.x % 32;
     uint4 *own = turned[threadIdx.x / 32];
 #pragma unroll
-    for (int i = 0; i < 4; ++i) // the exclusive or: no two lanes of eight in the same banks
+    for (int i = 0; i < 4; ++i) // the exclusive or keeps eight neighbouring lanes
+                                // in different banks
         own[(lane * 4 + i) ^ (lane / 2 % 4)] =
             make_uint4(pairs[0][i], pairs[1][i], pairs[2][i], pairs[3][i]);
     __syncwarp();
@@ -442,7 +451,7 @@ static __global__ void __launch_bounds__(256)
 
 // ---- tokens ----
 
-// One thread fills the ring, when the kernel before has ended, in two boxes of 64 of K.
+// One thread fills the ring after the kernel before has ended, in two boxes of 64 of K.
 template <class c>
 DEVICE void load_tokens(const many_maps &maps, const many_memory<c> &memory, int first_token,
                         int from, int end)
@@ -462,7 +471,7 @@ DEVICE void load_tokens(const many_maps &maps, const many_memory<c> &memory, int
     }
 }
 
-// ---- all of a consumer ----
+// ---- the whole work of a consumer ----
 
 template <class c>
 DEVICE void consume_weights(const many_params &p, const many_memory<c> &memory, int unit,
@@ -502,7 +511,8 @@ DEVICE void consume_weights(const many_params &p, const many_memory<c> &memory, 
     const uint32_t staging = memory.base + c::groups * (c::split - 1) * c::partial_bytes;
     const uint32_t own_staging = staging + (group * 4 + warp) * c::share * 16;
     if constexpr (c::split == 1) {
-        named_barrier(1, 128 * c::groups); // all have read the stages, where results go
+        named_barrier(1, 128 * c::groups); // all threads have read the stages, whose place
+                                           // the results take
         store_results<c, c::n>(p.out, acc, own_staging, first_token, first_row, scale, lane);
     } else {
         cluster_sync(); // all blocks have read their stages
@@ -567,8 +577,8 @@ template <class c> int supports_many(const plumb_form *form)
            form->problem.k >= c::slab * c::split && form->problem.m * form->problem.k < INT32_MAX;
 }
 
-// The tokens in FP16, and zeros up to a whole tile of any height: rows that are not there take the
-// copy engine longer than others.
+// Bytes of the tokens in FP16, with zeros up to a whole tile of any height: rows that do not exist
+// take the copy engine longer than others.
 inline size_t nvfp4_token_bytes(const plumb_problem &p)
 {
     return (size_t)ceil_div(p.m, 256) * 256 * ceil_div(p.k, 128) * 256;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NVFP4 on Hopper, which multiplies no e2m1: elements become FP16 in registers (nvfp4/bits.h),
-// times their block's e4m3 scale, and the product is exact. 2^-8 of a scale, times 2^15, is at most
-// 57,344, and an element with its scale is then 2^-7 of its value: six significant bits, from 2^-17
-// to 21. So a sum of products of two of them is 2^-14 of what it should be, which the scale of the
-// output makes good.
+// NVFP4 on Hopper, which has no instruction for e2m1. Elements become FP16 in registers
+// (nvfp4/bits.h) and are multiplied by their block's e4m3 scale; this product is exact. A scale is
+// used as 2^-8 of its value times 2^15, at most 57,344. An element with its scale is then 2^-7 of
+// its value: six significant bits, from 2^-17 to 21. So a sum over products of two such numbers is
+// 2^-14 of its value, and the scale of the output corrects this.
 //
-// Any order of K is right that both operands have.
+// The elements may be summed in any order of K that is the same for both operands.
 #ifndef PLUMB_GEMM_NVFP4_NVFP4_CUH
 #define PLUMB_GEMM_NVFP4_NVFP4_CUH
 
@@ -22,26 +22,27 @@ DEVICE uint32_t half2_product(uint32_t x, uint32_t y)
     return z;
 }
 
-// Which byte of a word of scales: the permutation that puts it into the upper byte of both halves.
+// The permutation that puts byte `byte` of a word of scales into the upper byte of both halves.
 constexpr __host__ __device__ uint32_t nvfp4_scale_at(uint32_t byte)
 {
     return 0x0404 + 0x1010 * byte;
 }
 
-// That scale times 2^7, twice.
+// That scale times 2^7, in both halves.
 DEVICE uint32_t nvfp4_scale(uint32_t scales, uint32_t at)
 {
     return half2_product(nvfp4_scale_pair(__byte_perm(scales, 0, at)), 0x78007800);
 }
 
-// Of a word of scales bytes 0 and 1, or 2 and 3, times 2^7, as a pair.
+// Two scales times 2^7 as a pair: bytes 0 and 1 of a word of scales, or 2 and 3.
 DEVICE uint32_t nvfp4_two_scales(uint32_t scales, uint32_t upper)
 {
     return half2_product(nvfp4_scale_pair(__byte_perm(scales, 0, 0x1404 + 0x2020 * upper)),
                          0x78007800);
 }
 
-// One half of a pair, twice; costs nothing before a product, whose instruction picks it itself.
+// Copies one half of a pair to both halves. It costs nothing before a multiplication, whose
+// instruction selects the half itself.
 DEVICE uint32_t half_twice(uint32_t pair, bool upper)
 {
     uint32_t twice;
@@ -56,7 +57,7 @@ DEVICE uint32_t half_twice(uint32_t pair, bool upper)
     return twice;
 }
 
-// Pairs of FP16, 2^-7 of their values times the scale's.
+// Decodes to pairs of FP16, which are 2^-7 of the values times their scale.
 DEVICE void nvfp4_decode(uint32_t (&pairs)[4], uint32_t codes, uint32_t scale)
 {
     nvfp4_pairs(pairs, codes);
@@ -65,7 +66,7 @@ DEVICE void nvfp4_decode(uint32_t (&pairs)[4], uint32_t codes, uint32_t scale)
         pairs[i] = half2_product(pairs[i], scale);
 }
 
-// The same by one of two scales.
+// Does the same with one of two scales.
 DEVICE void nvfp4_decode(uint32_t (&pairs)[4], uint32_t codes, uint32_t scales, bool upper)
 {
     nvfp4_pairs(pairs, codes);
@@ -74,7 +75,7 @@ DEVICE void nvfp4_decode(uint32_t (&pairs)[4], uint32_t codes, uint32_t scales, 
         pairs[i] = half2_product(pairs[i], half_twice(scales, upper));
 }
 
-// `bytes` (4, 8 or 16) from memory to shared memory, zeros where it is not there.
+// Copies `bytes` (4, 8 or 16) from global to shared memory, or zeros if !is_there.
 template <int bytes> DEVICE void copy_async(uint32_t shared, const void *global, bool is_there)
 {
     if constexpr (bytes == 16)

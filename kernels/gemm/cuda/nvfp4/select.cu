@@ -2,12 +2,13 @@
 // module: select_nvfp4 -DDUAL=false -DNAME="select-nvfp4"
 // module: select_nvfp4_dual -DDUAL=true -DNAME="select-nvfp4-dual"
 //
-// Which configuration does a problem in NVFP4: up to 16 rows, and 32 where K is short, by mma.sync
-// (nvfp4/few.cuh), more by wgmma (nvfp4/many.cuh), there the one whose blocks take the fewest turns
-// times what a slab of it takes. On an H200 a slab of 128 of K takes 0.52 us of 64 tokens, 0.73 of
-// 128, 1.1 of 128 with three warpgroups and 1.34 of 256; of 64 tokens and 64 rows that three
-// warpgroups share 0.27, if all blocks run at once. Each launch takes 8 us besides, 9 where blocks
-// share K.
+// Chooses the configuration for a problem in NVFP4. Up to 16 rows, and up to 32 where K is short,
+// are multiplied by mma.sync (nvfp4/few.cuh), more rows by wgmma (nvfp4/many.cuh). Among the
+// configurations for wgmma it takes the least product of two numbers: the turns that the blocks
+// take, and the time of a slab. On an H200 a slab of 128 of K takes 0.52 us for 64 tokens, 0.73
+// for 128, 1.1 for 128 with three warpgroups, and 1.34 for 256; 0.27 for 64 tokens and 64 rows
+// that three warpgroups share, if all blocks run at once. Each launch takes 8 us more, or 9 if
+// blocks share K.
 #include "few.cuh"
 #include "many.cuh"
 
@@ -58,7 +59,7 @@ template <bool dual> static int launch_nvfp4(const plumb_form_args *args, void *
     const plumb_problem &p = args->form.problem;
     if (p.m <= 8)
         return launch_few<few_config<dual, dual ? 4 : 2, 1, 8, 2, dual ? 2 : 3>>(args, stream);
-    if constexpr (dual) { // blocks half as high, if not all of the others run at once
+    if constexpr (dual) { // blocks half as high, if not all blocks of the other kind run at once
         const int64_t blocks = (p.n + 31) / 32;
         if (p.m > 8 && p.m <= 16 && blocks > nvfp4_sms() && blocks <= 2 * nvfp4_sms())
             return launch_few<few_config<dual, 2, 2, 8, 2, 3>>(args, stream);
@@ -66,15 +67,15 @@ template <bool dual> static int launch_nvfp4(const plumb_form_args *args, void *
     if (p.m <= 16)
         return launch_few<few_config<dual, dual ? 4 : 2, 2, 8, dual ? 1 : 2, dual ? 2 : 3>>(args,
                                                                                             stream);
-    if constexpr (!dual) // blocks of 32 rows of B instead of 64, if they all run at once
+    if constexpr (!dual) // blocks of 32 rows of B instead of 64, if all of them run at once
         if (p.m <= 32 && (p.n + 127) / 128 * 4 <= nvfp4_sms())
             return launch_few<few_config<dual, 2, 4, 8, 1, 3>>(args, stream);
-    if constexpr (dual) { // by wgmma, where there is enough work for a kernel before it
+    if constexpr (dual) { // by wgmma, if there is enough work for a kernel before it
         const bool is_long = p.k >= 4096 || (p.k >= 2048 && (p.n + 31) / 32 > nvfp4_sms());
         if (p.m > 16 && p.m <= 32 && is_long)
             return launch_many<many_config<true, 1, 32, 1, 5, 1, 3>>(args, stream);
     }
-    if constexpr (dual) // a shorter ring, where K is long
+    if constexpr (dual) // a shorter ring, if K is long
         if (p.m <= 32 && p.k > 4096)
             return launch_few<few_config<dual, 4, 4, 8, 1, 2>>(args, stream);
     if (p.m <= 32)

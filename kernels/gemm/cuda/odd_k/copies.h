@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which products of a K that is no multiple of 16 bytes are read as they are (odd_k/odd_k.cuh),
-// where the words of a slab go, and in what words ragged rows of C are stored. In C, so that tests
-// hold it where there is no GPU.
+// Decides which products whose K is no multiple of 16 bytes are read as they are (odd_k/odd_k.cuh),
+// where the words of a slab go, and in what words ragged rows of C (no multiple of 16 bytes) are
+// stored. It is C, so that tests run without a GPU.
 #ifndef PLUMB_GEMM_ODD_K_COPIES_H
 #define PLUMB_GEMM_ODD_K_COPIES_H
 
@@ -14,17 +14,17 @@
 #define LOOSE_INLINE static inline
 #endif
 
-// Bytes from the begin of an operand's part of a stage to word `word` of its row `row`: rows of 128
-// bytes, whose chunks of 16 are permuted by row % 8.
+// The distance in bytes from the beginning of an operand's part of a stage to word `word` of its
+// row `row`. Rows have 128 bytes, whose chunks of 16 are permuted by row % 8.
 LOOSE_INLINE uint32_t loose_place(uint32_t row, uint32_t word)
 {
     return row * 128 + ((word / 4) ^ row % 8) * 16 + word % 4 * 4;
 }
 
-// Columns of a tile of 64 rows where a K of at most three slabs is loaded word by word at once
-// (short_gemm); 0: the problem is better done in another way. As measured, up to 768 tiles.
-// Where rows of C are no multiple of 16 bytes, any number of them (of a K of up to 33), and 128
-// columns of BF16 are faster once not every tile of 64 has an SM of its own.
+// The columns of a tile of 64 rows if a K of at most three slabs is to be loaded word by word at
+// once (short_gemm); 0: another way is better. As measured, it is better up to 768 tiles. If rows
+// of C are no multiple of 16 bytes, it is better for any number of tiles with a K of up to 33; then
+// 128 columns of BF16 are faster once there are more 64-column tiles than SMs.
 LOOSE_INLINE int32_t short_columns(int64_t m, int64_t n, int64_t k, int32_t bytes)
 {
     const int32_t slab = 128, most_tiles = 768, most_ragged_tiles = 40000, sms = 132;
@@ -38,9 +38,9 @@ LOOSE_INLINE int32_t short_columns(int64_t m, int64_t n, int64_t k, int32_t byte
     return tiles > two_waves && k > 16 ? 128 : 64;
 }
 
-// A K of whole 16 bytes that is loaded word by word nonetheless (short_gemm), for it is too
-// short for the copy engine's slabs of 128 bytes to be worth their making: up to 33 where rows of C
-// are no multiple of 16 bytes, else up to 12 (longer ones as fast or slower).
+// Whether a K of whole 16 bytes is nevertheless loaded word by word (short_gemm), because it is too
+// short for the copy engine's slabs of 128 bytes to pay: up to 33 if rows of C are no multiple of
+// 16 bytes, else up to 12 (for longer ones it is no faster).
 LOOSE_INLINE int32_t loads_words(int64_t m, int64_t n, int64_t k, int32_t bytes)
 {
     return m > 1 && k <= (n * bytes % 16 ? 33 : 12);
@@ -49,9 +49,9 @@ LOOSE_INLINE int32_t loads_words(int64_t m, int64_t n, int64_t k, int32_t bytes)
 // The longest K that outer_gemm takes.
 enum { most_outer_k = 16 };
 
-// The longest K with which C is best written by outer_gemm; 0: none. As measured, by C's size
-// and whether its rows are whole 16 bytes, which others then store by the copy engine. Blocks write
-// 128 x 16 bytes of a row, so C has at least half of that.
+// The longest K for which outer_gemm writes C fastest; 0: none. As measured, it depends on C's size
+// and on whether C's rows are whole 16 bytes, which other ways then store by the copy engine.
+// Blocks write 128 x 16 bytes of a row, so C must have at least half of that.
 LOOSE_INLINE int32_t outer_longest_k(int64_t m, int64_t n, int32_t bytes)
 {
     const int64_t most_edge = 1 << 22;
@@ -70,16 +70,16 @@ LOOSE_INLINE int32_t outer_longest_k(int64_t m, int64_t n, int32_t bytes)
     return millions < 12 ? 2 : millions < 40 ? 5 : 13;
 }
 
-// In FP32 with rows of C of whole 16 bytes, a K of 8 or 12 is better left to the copy engine.
+// In FP32 with rows of C of whole 16 bytes, the copy engine is better for a K of 8 or 12.
 LOOSE_INLINE int32_t takes_outer(int64_t m, int64_t n, int64_t k, int32_t bytes)
 {
     const int32_t whole = bytes == 4 && n % 4 == 0 && k % 4 == 0 && k > 4;
     return !whole && k <= outer_longest_k(m, n, bytes);
 }
 
-// Rows of C that a block of outer_gemm writes. Each block reads its part of B anew; but where
-// C does not stay in L2, blocks of few rows, which lie closer together, write faster. At least two
-// blocks for each SM, if there are so many.
+// The number of rows of C that a block of outer_gemm writes. Each block reads its part of B anew.
+// But if C does not stay in L2, blocks of few rows write faster, because these lie closer together.
+// There are at least two blocks for each SM, if there are enough rows.
 LOOSE_INLINE int32_t outer_rows(int64_t m, int64_t n, int64_t k, int32_t bytes)
 {
     const int64_t columns = 16 / bytes, wanted = 256, in_cache = 48000000;
@@ -94,13 +94,13 @@ LOOSE_INLINE int32_t outer_rows(int64_t m, int64_t n, int64_t k, int32_t bytes)
     return rows;
 }
 
-// Part of a row of 2-byte elements, in whole words of 4 bytes: the element before the first whole
-// word if there is one, so many words, and the element after if there is one.
+// A part of a row of 2-byte elements, divided for stores of 4 bytes: the element before the first
+// whole word if there is one, the whole words, and the element after them if there is one.
 struct loose_part {
     int32_t head, words, tail;
 };
 
-// Of `left` elements (none, if negative) from element `begin` of a matrix on.
+// The part with `left` elements (none, if negative), from element `begin` of a matrix on.
 LOOSE_INLINE struct loose_part loose_part_of(int64_t begin, int32_t left)
 {
     struct loose_part p = {0, 0, 0};

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// K that is no multiple of 16 bytes, which the copy engine does not take, and a K that is too short
-// for it; the selectors' ways beside their table (configurations/select.cu):
+// Products whose K is no multiple of 16 bytes, which the copy engine does not take, and
+// products whose K is too short for it. These are the ways that a selector has beside
+// its table (configurations/select.cu):
 //
-//   any K           both operands are copied to whole lines first, and the table's rows follow
+//   any K           both operands are copied to whole lines first, and a row of the table follows
 //   m = 1           rows of B are read as they are
-//   three slabs     loaded word by word by all warps, and multiplied in one launch
+//   three slabs     all warps load word by word, and the product is one launch
 //   16 and less     C is written without tensor cores
 //
-// Which product takes which way is in odd_k/copies.h.
+// odd_k/copies.h decides which product takes which way.
 #ifndef PLUMB_GEMM_ODD_K_ODD_K_CUH
 #define PLUMB_GEMM_ODD_K_ODD_K_CUH
 
@@ -19,27 +20,26 @@
 #include "../small/gemv.cuh"
 #include "copies.h"
 
-// ---- K that is no multiple of 16 bytes. The copy engine takes matrices whose rows begin at
-// multiples of 16 bytes only, so both operands are copied into the workspace first, each row to a
-// line of L2 of its own (128 bytes) and filled up with zeros, and the product is then one of a
-// longer K.
+// ---- K that is no multiple of 16 bytes. The copy engine takes only matrices whose rows begin at
+// multiples of 16 bytes. So both operands are copied into the workspace first: each row to a line
+// of L2 of its own (128 bytes), filled up with zeros. The product then has a longer K.
 //
-// Reading and writing both operands once costs less than loading them without the copy engine, but
-// at m = 1 it would be most of the time: rows are taken as they are there (gemv_ragged below).
+// Reading and writing both operands once costs less than loading them without the copy engine. But
+// at m = 1 it would be most of the time, so rows are read as they are there (gemv_ragged below).
 
 constexpr int line_bytes = 128, chunk_bytes = 16;
 constexpr int pad_threads = 128;
 
 struct pad_params {
-    const uint8_t *from[2]; // A, B
-    uint8_t *to;            // A's rows, then B's
-    int64_t bytes[2];       // of each
+    const uint8_t *from[2]; // the sources: A, B
+    uint8_t *to;            // the destination: A's rows, then B's
+    int64_t bytes[2];       // size of each source
     int rows_a;
-    int row_bytes, pitch; // of a row as it is, as it becomes
-    int blocks;           // of a row
+    int row_bytes, pitch; // of a row in the source and in the destination
+    int blocks;           // of one row
 };
 
-// 16 bytes from a multiple of 16; of the matrix's last ones only what there is.
+// Loads 16 bytes from a multiple of 16; at the matrix's end only the bytes that exist.
 DEVICE uint4 load_chunk(const uint8_t *from, int64_t at, int64_t bytes)
 {
     if (at + chunk_bytes <= bytes)
@@ -59,7 +59,7 @@ template <int count> DEVICE void drop_words(uint32_t (&words)[9], bool drop)
         words[i] = drop ? words[i + count] : words[i];
 }
 
-// The 16 bytes that begin `shift` bytes (0 to 16) into x and y, one behind the other.
+// The 16 bytes that begin `shift` bytes (0 to 16) into x followed by y.
 DEVICE uint4 bytes_at(const uint4 &x, const uint4 &y, int shift)
 {
     uint32_t words[9] = {x.x, x.y, x.z, x.w, y.x, y.y, y.z, y.w, 0};
@@ -72,13 +72,13 @@ DEVICE uint4 bytes_at(const uint4 &x, const uint4 &y, int shift)
     return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-// Zeros before byte `from` and from byte `to` on.
+// x with zeros before byte `from` and from byte `to` on.
 DEVICE uint4 clip_bytes(const uint4 &x, int from, int to)
 {
     uint32_t words[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-        const int before = from - 4 * i, valid = to - 4 * i; // bytes of this word
+        const int before = from - 4 * i, valid = to - 4 * i; // of this word's bytes
         if (before > 0)
             words[i] &= before < 4 ? ~0u << before * 8 : 0;
         if (valid < 4)
@@ -87,7 +87,7 @@ DEVICE uint4 clip_bytes(const uint4 &x, int from, int to)
     return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-// A thread makes 16 bytes of a row from the two chunks that they lie in.
+// A thread makes 16 bytes of a row from the two chunks in which they lie.
 static __global__ void __launch_bounds__(pad_threads) pad_rows(const __grid_constant__ pad_params p)
 {
     let_next_launch_begin();
@@ -115,8 +115,8 @@ template <class type> bool is_ragged(const plumb_problem &problem)
     return problem.k * type::bytes % chunk_bytes != 0;
 }
 
-// The problem as it is computed: with rows of whole lines if those it has are ragged. (As it is if
-// they are longer than can be counted here; no kernel takes it then.)
+// The problem as it is computed: if its rows are ragged, with rows of whole lines instead.
+// (Unchanged if the longer rows cannot be counted here; then no kernel takes it.)
 template <class type> plumb_problem padded(const plumb_problem &problem)
 {
     plumb_problem p = problem;
@@ -125,13 +125,13 @@ template <class type> plumb_problem padded(const plumb_problem &problem)
     return p;
 }
 
-// Rows of B: of both matrices of a dual GEMM.
+// The number of rows of B; in a dual GEMM, of both matrices.
 inline int64_t rows_of_b(const plumb_problem &problem)
 {
     return problem.epilogue == PLUMB_DUAL_SILU ? 2 * problem.n : problem.n;
 }
 
-// Bytes of the workspace that the copies take; 0 if there is nothing to copy.
+// The bytes of the workspace that the copies need; 0 if nothing is copied.
 template <class type> size_t padding_bytes(const plumb_problem &problem)
 {
     if (!is_ragged<type>(problem))
@@ -140,7 +140,7 @@ template <class type> size_t padding_bytes(const plumb_problem &problem)
     return (bytes + 255) / 256 * 256;
 }
 
-// The arguments of the padded problem; queues the copies that they point to.
+// Makes the arguments of the padded problem, and queues the copies that they point to.
 template <class type> int pad_operands(plumb_args *out, const plumb_args *args, cudaStream_t stream)
 {
     const plumb_problem &problem = args->problem;
@@ -174,24 +174,25 @@ template <class type> int pad_operands(plumb_args *out, const plumb_args *args, 
     return cudaLaunchKernelEx(&launch.config, pad_rows, p);
 }
 
-// ---- m = 1 with a K that is no multiple of 16 bytes (small/gemv.cuh for those that are). Rows of
-// B begin anywhere; they are read in chunks of 16 bytes from the last multiple of 16 before, and of
-// each the bytes of A that belong to it are put together from shared memory. What a row's first and
-// last chunk hold of its neighbours is cleared, since it may be no number.
+// ---- m = 1 with a K that is no multiple of 16 bytes (other K: small/gemv.cuh). Rows of B begin
+// anywhere. They are read in chunks of 16 bytes, from the last multiple of 16 before the row on,
+// and the bytes of A that belong to a chunk are put together from shared memory. The bytes of
+// neighbouring rows in the first and last chunk are cleared, because they may not be numbers.
 
 struct ragged_params {
     const uint8_t *a, *b;
     void *c;
     const float *scale_a, *scale_b;
-    int64_t bytes; // of B
+    int64_t bytes; // size of B
     int n, row_bytes;
-    int doublings; // of the warps per row: 0 to 3
+    int doublings; // 2^doublings warps share a row: 0 to 3
 };
 
-// A row of B in chunks, from the multiple of 16 bytes at or before its begin.
+// The chunks of 16 bytes that a row of B lies in. A row may begin anywhere; its first chunk begins
+// at the multiple of 16 bytes at or before the row's own beginning.
 struct ragged_row {
-    int64_t begin; // of the first chunk
-    int shift;     // of the row in it
+    int64_t begin; // of the first chunk, in bytes from B's beginning
+    int shift;     // bytes from there to the row's beginning
     int chunks;
 
     DEVICE ragged_row(const ragged_params &p, int row)
@@ -225,7 +226,8 @@ template <class type> DEVICE float multiply_bytes(const uint4 &a, const uint4 &b
     return sum;
 }
 
-// A warp takes every 2^doublings-th 32 chunks of a row; where several share one, the first adds up.
+// A warp takes 32 chunks of a row at a time, and then skips the chunks of the warps that share the
+// row with it; the first of these warps adds up.
 template <class type>
 __global__ void __launch_bounds__(32 * gemv_warps, gemv_blocks)
     gemv_ragged(const __grid_constant__ ragged_params p)
@@ -281,7 +283,7 @@ __global__ void __launch_bounds__(32 * gemv_warps, gemv_blocks)
 
 // ---- host ----
 
-// A with its zeros has to fit the shared memory that every kernel may have.
+// True if A with its zeros fits the shared memory that every kernel may have.
 template <class type> bool takes_ragged_row(const plumb_problem &problem)
 {
     return problem.m == 1 && problem.epilogue == PLUMB_NO_EPILOGUE && is_ragged<type>(problem) &&
@@ -311,18 +313,18 @@ template <class type> int launch_ragged_row(const plumb_args *args, void *stream
     return cudaLaunchKernelEx(&launch.config, gemv_ragged<type>, p);
 }
 
-// ---- Rows that begin anywhere, word by word to where the copy engine would put them, swizzled. A
-// row's words begin at multiples of 4 bytes in TF32; in BF16 each half of a word is a load of its
-// own, so that nothing outside the matrix is read.
+// ---- Loads of rows that begin anywhere, word by word, to the swizzled places where the copy
+// engine would put them. In TF32 a row's words begin at multiples of 4 bytes; in BF16 each half of
+// a word is loaded by itself, so that nothing outside of the matrix is read.
 
-// A way to do a problem as it is.
+// A way to do a problem as it is, without padding.
 struct ragged_way {
     const char *name;
     int (*launch)(const plumb_args *args, void *stream);
 };
 
-// The value that lies there, or zeros where !valid. It is loaded without a branch: behind one, each
-// load would wait for the one before.
+// Loads the value at `from`, or gives zeros if !valid. There is no branch, because behind a branch
+// each load would wait for the one before.
 DEVICE uint32_t load_valid(const float *from, bool valid)
 {
     uint32_t word;
@@ -351,10 +353,10 @@ DEVICE uint32_t load_valid(const uint16_t *from, bool valid)
     return half;
 }
 
-// A warp's rows of an operand's tile: every `warps`-th.
+// The rows of an operand's tile that a warp loads: every `warps`-th.
 template <class type, int tile_rows, int warps> struct word_rows {
     static constexpr int each = tile_rows / warps;
-    static constexpr int halves = 4 / type::bytes; // loads of a word
+    static constexpr int halves = 4 / type::bytes; // number of loads for a word
     uint32_t words[halves][each];
 
     DEVICE void load(const uint8_t *matrix, int rows, int k, int first, int slab)
@@ -390,19 +392,21 @@ template <class type, int tile_rows, int warps> struct word_rows {
     }
 };
 
-// ---- Rows of C that are no multiple of 16 bytes, which the copy engine does not store, in words
-// of 4 bytes: neighbouring lanes store neighbouring words of a row. The sums go through shared
-// memory, from which halves of two words become one where a row begins in the middle of a word.
+// ---- Rows of C that are no multiple of 16 bytes, which the copy engine cannot store. They are
+// stored in words of 4 bytes, neighbouring lanes storing neighbouring words of a row. The sums
+// go through shared memory; if a row begins in the middle of a word, the halves of two words
+// there become one.
 
-// 16 rows of n sums of one warp, which other warps may help to store: as many pieces at a time as
-// the warp has shared memory for.
+// 16 rows of n sums of one warp, which other warps may help to store. The warp's shared memory
+// limits how many pieces are stored at a time.
 template <class c> struct ragged_rows {
     using stager = typename c::stager;
     static constexpr int together = stager::count < c::ring ? stager::count : c::ring;
-    static constexpr int width = together * stager::columns; // elements of a row at a time
+    // elements of a row that are stored at a time
+    static constexpr int width = together * stager::columns;
     static_assert(c::mi == 1 && c::n % width == 0, "whole pieces of one block of rows");
 
-    // The sums from column `first` on, as pieces that lie one behind the other.
+    // Puts the sums from column `first` on into shared memory, as pieces one behind the other.
     template <int first>
     static DEVICE void fill(const stager &out, const typename stager::sums &acc)
     {
@@ -417,15 +421,14 @@ template <class c> struct ragged_rows {
         (std::make_integer_sequence<int, together>());
     }
 
-    // Word `word` of a row of the pieces.
+    // Reads word `word` of a row of the pieces.
     static DEVICE uint32_t word_at(uint32_t pieces, int row, int word)
     {
         return __float_as_uint(
             load_shared_float(pieces + word / 32 * piece_bytes + loose_place(row, word % 32)));
     }
 
-    // The words of a row: `left` elements (or none, if that is negative) from element `begin` of C
-    // on.
+    // Stores the words of a row: `left` elements (none, if negative), from element `begin` of C on.
     static DEVICE void store_row(uint32_t pieces, void *matrix, int row, int64_t begin, int left)
     {
         const int lane = threadIdx.x % 32;
@@ -453,7 +456,7 @@ template <class c> struct ragged_rows {
         }
     }
 
-    // Every `step`-th of the 16 rows, which begin at (row, column) of C.
+    // Stores every `step`-th of the 16 rows, which begin at (row, column) of C.
     static DEVICE void store(uint32_t pieces, const output_target &target, int row, int column,
                              int from, int step)
     {
@@ -465,8 +468,8 @@ template <class c> struct ragged_rows {
     }
 };
 
-// All of a block whose last warpgroup has the sums, by its two warpgroups: a warp of the first
-// stores half of the rows of the other's of its number.
+// Stores the sums of a block's last warpgroup by both of its warpgroups: each warp of the first one
+// stores half of the rows of the warp with its number in the last one.
 template <class c>
 DEVICE void store_ragged_rows(const typename c::stager &out, const typename c::stager::sums &acc,
                               int row, int column)
@@ -488,9 +491,9 @@ DEVICE void store_ragged_rows(const typename c::stager &out, const typename c::s
 }
 
 // ---- A K of at most three slabs that is no multiple of 16 bytes, in one launch. All warps of a
-// block bring its rows to shared memory word by word, all words of a slab asked for at once. Then
-// one warpgroup multiplies, and where no copy engine stores C's rows both do. There is no ring: two
-// blocks lie on an SM instead.
+// block load its rows to shared memory word by word, and ask for all words of a slab at once. Then
+// one warpgroup multiplies. Both store, if the copy engine cannot store C's rows. There is no ring;
+// instead two blocks share an SM.
 
 struct short_params {
     gemm_params gemm;
@@ -565,11 +568,11 @@ template <class c> static cudaError_t allow_short()
                                 c::smem_bytes(most_short_slabs));
 }
 
-// Where C's rows are whole multiples of 16 bytes, they are stored by the copy engine.
+// Makes the maps with which the copy engine stores C, if C's rows are whole multiples of 16 bytes.
 template <class c> cudaError_t make_output_maps(gemm_maps *maps, const plumb_args *args)
 {
     plumb_args whole = *args;
-    whole.problem.k = slab_elements<typename c::type>; // of the operands' maps, which nobody uses
+    whole.problem.k = slab_elements<typename c::type>; // for the operands' maps, which nobody uses
     return make_maps<c>(maps, &whole);
 }
 
@@ -598,20 +601,21 @@ template <class type>
 static constexpr ragged_way short_ways[] = {{"short-64x64", launch_short<type, 64, 64>},
                                             {"short-64x128", launch_short<type, 64, 128>}};
 
-// NULL: it is to be done in another way.
+// NULL: the problem is to be done in another way.
 template <class type> static const ragged_way *find_short(const plumb_problem &problem)
 {
     const int columns = short_columns(problem.m, problem.n, problem.k, type::bytes);
     return columns ? &short_ways<type>[columns == 128] : nullptr;
 }
 
-// ---- A K of at most 16 beside a C that is much larger than A and B: the time is that of writing
-// C. No tensor cores: a thread keeps its columns' values of B in registers, as many columns as 16
-// bytes of C, and writes these of one row after the other. Rows of C may begin anywhere; every 8th
-// row of BF16, every 4th of FP32, begins at the same place of 16 bytes, so that a block has such
-// rows and only a row's ends are written element by element.
+// ---- A K of at most 16, with a C that is much larger than A and B, so that writing C takes the
+// time. There are no tensor cores. A thread holds the values of B for its columns in registers (as
+// many columns as 16 bytes of C have), and writes 16 bytes of one row after the other. Rows of C
+// may begin anywhere. But every 8th row of BF16, and every 4th of FP32, begins at the same offset
+// from a multiple of 16 bytes. A block has such rows, so only the ends of a row are written
+// element by element.
 //
-// TF32's inputs are not rounded here (the tensor cores' are), so results are those of FP32.
+// TF32 inputs are not rounded here, as tensor cores' inputs are, so results are those of FP32.
 
 constexpr int outer_threads = 128, most_outer_rows = 64;
 
@@ -646,7 +650,8 @@ template <class type> struct outer_form {
     }
 };
 
-// The block's rows of B, which lie one behind the other, from column `begin` on; zeros outside.
+// Loads the block's rows of B, one behind the other, from column `begin` on; places outside of
+// B get zeros.
 template <class type, int k>
 DEVICE void outer_load_b(uint16_t *shared, const outer_params &p, int begin)
 {
@@ -667,7 +672,7 @@ DEVICE void outer_load_b(uint16_t *shared, const outer_params &p, int begin)
     }
 }
 
-// Its rows of A, every columns-th from `first` on, as floats in rows of `pitch`.
+// Loads its rows of A, every columns-th from `first` on, as floats in rows of `pitch`.
 template <class type, int k, int pitch>
 DEVICE void outer_load_a(float *shared, const outer_params &p, int first)
 {
@@ -681,7 +686,7 @@ DEVICE void outer_load_a(float *shared, const outer_params &p, int first)
     }
 }
 
-// One row's elements of this thread, all of them or those inside C.
+// Stores this thread's elements of one row: all of them, or those inside of C.
 template <class type>
 DEVICE void outer_store(void *c, int64_t at, const float (&x)[outer_form<type>::columns],
                         int column, int n)
@@ -707,7 +712,8 @@ __global__ void __launch_bounds__(outer_threads) outer_gemm(const __grid_constan
     __shared__ __align__(16) uint16_t shared_b[outer_threads * 8 * k];
     __shared__ __align__(16) float shared_a[most_outer_rows * pitch];
     const int group = (int)blockIdx.x, first = group + columns * (int)blockIdx.z * p.rows;
-    const int off = group * (p.n % columns) % columns; // where its rows begin, in 16 bytes
+    // offset of its rows' beginnings, within 16 bytes
+    const int off = group * (p.n % columns) % columns;
     const int begin = (int)blockIdx.y * outer_threads * columns - off;
     outer_load_b<type, k>(shared_b, p, begin);
     outer_load_a<type, k, pitch>(shared_a, p, first);
@@ -768,7 +774,7 @@ template <class type> int launch_outer(const plumb_args *args, void *stream)
         return cudaErrorInvalidValue;
     const int rows = outer_rows(problem.m, problem.n, problem.k, type::bytes);
     const outer_params p = {args->a, args->b, args->c, (int)problem.m, (int)problem.n, rows};
-    // A row that begins in the middle of 16 bytes has one more part of them.
+    // A row that begins in the middle of 16 bytes touches one more part of 16 bytes.
     const int64_t parts = (problem.n + 2 * columns - 2) / columns;
     const dim3 grid(columns, (unsigned)((parts + outer_threads - 1) / outer_threads),
                     (unsigned)((problem.m + rows * columns - 1) / (rows * columns)));
@@ -778,7 +784,7 @@ template <class type> int launch_outer(const plumb_args *args, void *stream)
 
 template <class type> static constexpr ragged_way outer_way = {"outer", launch_outer<type>};
 
-// NULL: it is to be done in another way.
+// NULL: the problem is to be done in another way.
 template <class type> static const ragged_way *find_outer(const plumb_problem &problem)
 {
     const bool takes = takes_outer(problem.m, problem.n, problem.k, type::bytes);

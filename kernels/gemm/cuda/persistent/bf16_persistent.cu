@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The persistent kernel in BF16, the space's best all-round configuration for large problems: no
-// cluster (multicast saves L2 traffic but costs 2000 cycles at the start), bands of 16 tile rows.
+// The persistent kernel in BF16, with the space's best all-round configuration for large problems.
+// It has no cluster (multicast saves L2 traffic but costs 2000 cycles at the start), and walks
+// tiles in bands of 16 rows.
 #include "persistent.cuh"
 
 using shape = tiled<bf16, tiling{.tile_m = 128, .tile_n = 256, .groups_m = 2}>;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ping-pong in BF16: each consumer warpgroup computes whole 128 x 176 tiles, and one's epilogue
-// runs under the other's main loop. A turn is handed over while its last slab still runs.
+// Ping-pong in BF16: each consumer warpgroup computes whole 128 x 176 tiles, and stores a tile
+// while the other warpgroup multiplies. A warpgroup hands over its turn while its last slab is
+// still being multiplied.
 #include "persistent.cuh"
 
 using shape = tiled<bf16, tiling{.tile_m = 128, .tile_n = 176, .pingpong = true}>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The persistent kernel in FP8 (e4m3 to BF16), fast accumulation: sums stay in the tensor core,
+// The persistent kernel in FP8 (e4m3 to BF16) with fast accumulation: sums stay in the tensor core,
 // which keeps about 14 bits of each step's products.
 #include "persistent.cuh"
 

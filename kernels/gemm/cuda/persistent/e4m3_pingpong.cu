@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ping-pong in FP8 (e4m3 to BF16), fast accumulation: a slab of FP8 holds twice the K of one in
-// BF16, so a tile has half as many and what it costs beside them weighs twice as much.
+// Ping-pong in FP8 (e4m3 to BF16) with fast accumulation. A slab of FP8 holds twice the K of a slab
+// of BF16, so a tile has half as many slabs, and its other costs weigh twice as much.
 #include "persistent.cuh"
 
 using shape = tiled<e4m3, tiling{.tile_m = 128, .tile_n = 176, .pingpong = true}>;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The persistent kernel in FP8 (e4m3 to BF16) with each 128 of K summed on its own and added in
-// FP32: two partial sums take turns, so that additions and matrix instructions overlap.
+// The persistent kernel in FP8 (e4m3 to BF16) with promoted sums: each 128 of K is summed on
+// its own, and the sum is added in FP32. Two partial sums take turns, so that additions and
+// matrix instructions overlap.
 #include "persistent.cuh"
 
 using shape =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What describes one persistent or split-K kernel: its compile-time configuration, its parameters,
-// how its shared memory is laid out, what it loads; and on the host which problems it can do, its
-// tensor maps and its parameters' values.
+// The description of one persistent or split-K kernel: its compile-time configuration, its
+// parameters, the layout of its shared memory, and its loads. On the host: the problems that it
+// supports, its tensor maps and the values of its parameters.
 #ifndef PLUMB_GEMM_PERSISTENT_LAUNCH_CUH
 #define PLUMB_GEMM_PERSISTENT_LAUNCH_CUH
 
@@ -12,23 +12,24 @@
 #include "../schedule.cuh"
 #include "../tensor_map.cuh"
 
-// What is fixed at compile time, by name.
+// The settings that are fixed at compile time, by name.
 struct tiling {
     int tile_m, tile_n;             // rows and columns of C that a block computes
     int groups_m = 1, groups_n = 1; // consumer warpgroups that divide them
     int cluster_m = 1, cluster_n = 1;
-    bool pingpong = false; // the warpgroups take turns at whole tiles
-    // FP8 sums of 128 of K are added in FP32 (the tensor core keeps about 14 bits of its products'
-    // sum, which "fast accumulation" accepts).
+    bool pingpong = false; // the warpgroups take turns at whole tiles and do not share them
+    // Adds FP8 sums of 128 of K in FP32. (The tensor core itself keeps about 14 bits of its
+    // products' sum, which "fast accumulation" accepts.)
     bool promote = false;
     int blocks_per_sm = 1;
-    int pieces = 2;       // of 2 KiB, staged per warp in the epilogue
-    int boxes = 1;        // of 128 bytes per row that a stage holds
-    bool swapped = false; // a is B and b is A (epilogue.cuh)
+    int pieces = 2;       // pieces of 2 KiB that the epilogue stages per warp
+    int boxes = 1;        // boxes of 128 bytes per row that a stage holds
+    bool swapped = false; // the kernel's a is B and its b is A (epilogue.cuh)
 };
 
-// The same as a type: what the kernels are templates of. tiled<> makes it. Its parameters are
-// numbers, because its name is part of each kernel's and so of its library's code id.
+// The same settings as a type, which is the template parameter of the kernels. tiled<> makes it.
+// Its parameters are numbers, because its name becomes part of each kernel's name, and so of its
+// library's code id.
 template <class type_, int bm_, int bn_, int wm_, int wn_, int cm_, int cn_, bool pingpong_,
           bool promote_, int blocks_, int ring_, int boxes_, bool swapped_>
 struct config {
@@ -37,21 +38,23 @@ struct config {
     static constexpr int bm = bm_, bn = bn_, wm = wm_, wn = wn_, cm = cm_, cn = cn_;
     static constexpr bool pingpong = pingpong_, promote = promote_, swapped = swapped_;
     static constexpr int blocks = blocks_, ring = ring_, boxes = boxes_;
-    static constexpr bool dual = false;     // B is two matrices (dual/dual.cuh)
-    static constexpr bool drained = false;  // sums meet where slabs were (split/cluster.cuh)
-    static constexpr bool scaled = false;   // block scales (persistent/persistent.cuh):
-    static constexpr int scale_bytes = 0;   // a slab's scales,
-    static constexpr int full_arrivals = 1; // how many say that a slab is there,
-    static constexpr int releases = 1;      // how many of a warpgroup that it has been read
+    static constexpr bool dual = false;    // B is two matrices (dual/dual.cuh)
+    static constexpr bool drained = false; // partial sums go where the
+                                           // slabs were (split/cluster.cuh)
+    static constexpr bool scaled = false; // has block scales (persistent/persistent.cuh), and then:
+    static constexpr int scale_bytes = 0; // bytes of a slab's scales
+    static constexpr int full_arrivals = 1; // arrivals that say that a slab is there
+    static constexpr int releases = 1;      // arrivals of a warpgroup that say that it was read
 
     static constexpr int cluster = cm * cn;
     static constexpr int consumers = pingpong ? 2 : wm * wn;
     static constexpr int threads = 128 * (1 + consumers);
     static constexpr int n = bn / wn;       // columns of one matrix instruction
-    static constexpr int mi = bm / wm / 64; // matrix instructions down a warpgroup's rows
-    // The part of C that a block computes, and of that a warpgroup: n columns, mi times 64 rows.
+    static constexpr int mi = bm / wm / 64; // matrix instructions along a warpgroup's rows
+    // The part of C that a block computes, and a warpgroup's part of it: n columns, mi
+    // times 64 rows.
     static constexpr int c_rows = bm, c_columns = bn, c_n = n, c_mi = mi;
-    // Where a warpgroup's i-th 64 rows of A lie in a stage.
+    // The place in a stage where a warpgroup's i-th 64 rows of A begin.
     static __host__ __device__ constexpr int a_block(int i)
     {
         return i * 64 * slab_bytes;
@@ -63,9 +66,10 @@ struct config {
     static constexpr int warp_staging = swapped ? transposed_bytes<output, n> : ring * piece_bytes;
     static constexpr int staging_bytes = consumers * 4 * warp_staging;
 
-    // What is done with a tile's sums (persistent/persistent.cuh): in ping-pong the other warpgroup
-    // multiplies meanwhile; or a second set of accumulators takes the next tile's; or the results
-    // are held in other registers, if these are to be had; else they are stored at once.
+    // There are several ways to store a tile's sums (persistent/persistent.cuh). In ping-pong the
+    // other warpgroup multiplies meanwhile. Or a second set of accumulators takes the next tile's
+    // sums. Or the results are held in other registers, if there are enough. Otherwise they are
+    // stored at once.
     using stager = ::stager<output, mi, n, ring, swapped>;
     static constexpr int words = held_words<output, n>;
     static constexpr bool cooperative = !pingpong && !promote && blocks == 1 && consumers == 2;
@@ -74,16 +78,17 @@ struct config {
         cooperative && !alternate &&
         mi * (n / 2 + words) <= (sizeof(typename output::type) == 2 && mi == 1 ? 192 : 128);
 
-    // One thread sets the block's barriers up and asks for its first slabs before the others are
-    // told (persistent/persistent.cuh): 1 to 2.6 % where tiles are few. With narrower tiles, which
-    // have more stages, it loses 1 to 3 %, in ping-pong 1 % in FP8.
+    // One thread sets up the block's barriers and asks for its first slabs before it tells the
+    // others (persistent/persistent.cuh). That gains 1 to 2.6 % if tiles are few. With narrower
+    // tiles, which have more stages, it loses 1 to 3 %; in ping-pong it loses 1 % in FP8.
     static constexpr bool eager = cooperative && cluster == 1 && bn >= 128;
 
-    // One warp sets the barriers up, tells the others and asks for the first slabs at once
-    // (persistent/persistent.cuh): what a dual GEMM of one warpgroup gains 1 % by.
+    // One warp sets up the barriers, tells the others, and asks for the first slabs at once
+    // (persistent/persistent.cuh). A dual GEMM with one consumer warpgroup gains 1 % by that.
     static constexpr bool prompt = false;
 
-    // 64 Ki registers per SM, allocated evenly at launch and shared out anew by role.
+    // The 64 Ki registers of an SM are allocated evenly at launch, and then shared out
+    // anew by role.
     static constexpr bool reallocate = consumers >= 2;
     static constexpr int registers_beside(int resident)
     {
@@ -95,7 +100,7 @@ struct config {
         (launch_registers * threads / 128 - producer_registers) / consumers / 8 * 8;
     static constexpr int consumer_registers = consumer_registers_ > 240 ? 240 : consumer_registers_;
 
-    // Promoting with two partial sums in turn.
+    // Promotes with two partial sums that take turns.
     static constexpr bool twofold = promote && mi == 1 && 3 * n / 2 <= 216;
 
     static constexpr int smem_bytes(int stages)
@@ -120,13 +125,13 @@ using tiled = config<type, t.tile_m, t.tile_n, t.groups_m, t.groups_n, t.cluster
 
 struct gemm_params {
     output_target out;
-    const float *scale_a, *scale_b; // FP8: per-tensor scales, or NULL
-    int slabs;                      // along K
+    const float *scale_a, *scale_b; // FP8: scales of whole tensors, or NULL
+    int slabs;                      // number of slabs along K
     int stages;
     tile_grid grid;
 };
 
-// Where a role stands in the ring of stages; `phase` is the parity of the current turn.
+// A role's place in the ring of stages. `phase` is the parity of the present turn around the ring.
 struct ring_position {
     int stage = 0;
     uint32_t phase = 0;
@@ -137,7 +142,7 @@ struct ring_position {
             phase ^= 1;
         }
     }
-    // turns whole turns and `count` stages more, fewer than a turn.
+    // Advances by `turns` whole turns and `count` more stages, fewer than a turn.
     DEVICE void skip(int count, int turns, int stages)
     {
         stage += count;
@@ -149,7 +154,7 @@ struct ring_position {
     }
 };
 
-// Shared memory of one block: stages, staging, barriers.
+// The shared memory of one block: stages, staging of the epilogue, barriers.
 template <class c> struct block_memory {
     uint32_t base, fulls, empties;
     int stages;
@@ -188,33 +193,33 @@ template <class c> struct block_memory {
     }
 };
 
-// ---- What a block loads per slab of a tile, and the loop that loads. Rows outside a matrix cost
-// more to load than rows inside (m = 1 took 48 us with boxes of 64 rows where m = 64 took 35), so
-// they are not asked for: the part of a stage at a matrix's end has a tensor map with a box of its
-// own height, and a part that lies outside altogether is left alone. The stage then keeps old
-// values there, and the rows of C that are computed from them do not exist.
+// ---- The loads of one slab, and the loop that loads. Rows outside of a matrix take longer to load
+// than rows inside (m = 1 took 48 us with boxes of 64 rows, where m = 64 took 35), so they are not
+// asked for. A part of a stage at the end of a matrix has a tensor map with a box of its own
+// height, and a part that lies wholly outside is not loaded. The stage then keeps old values there;
+// the rows of C that are computed from them do not exist.
 
-// Parameters of the kernel: one load of an operand is a box of `part` rows, or at the matrix's end
-// (what is left of the last part, in whole swizzle atoms) the edge map's.
+// Parameters of the kernel. One load of an operand is a box of `part` rows. At the end of the
+// matrix, the edge map's box has the rest of the rows, in whole swizzle atoms.
 struct gemm_maps {
     CUtensorMap a, b, c, tail, edge_a, edge_b;
 };
 
 enum class extent { whole, edge, none };
 
-// Rows of a matrix as parts of a stage.
+// The rows of a matrix, divided into the parts of a stage.
 struct row_parts {
     int rows, part;
     __host__ __device__ int edge() const
     {
         return (rows % part + 7) / 8 * 8;
     }
-    // What the part that begins at row `first` holds of the matrix.
+    // The rows of the matrix that the part beginning at row `first` holds.
     DEVICE extent extent_at(int first) const
     {
         return first + part <= rows ? extent::whole : first < rows ? extent::edge : extent::none;
     }
-    // Rows that arrive of `count` parts from `first` on.
+    // The number of rows that arrive in `count` parts, beginning at row `first`.
     DEVICE int received(int first, int count) const
     {
         const int left = rows - first;
@@ -224,19 +229,20 @@ struct row_parts {
 
 template <class c> struct tile_loads {
     static_assert(c::cn <= 2, "row_ranks");
-    // Where A (or B) is two matrices, a stage has the same rows of both, one below the other; of
-    // two blocks that share them each loads those of one.
+    // If A (or B) is two matrices, a stage has the same rows of both, one below the other. If two
+    // blocks share them, each loads the rows of one matrix.
     static constexpr int matrices_a = c::dual && c::swapped ? 2 : 1;
     static constexpr int matrices_b = c::dual && !c::swapped ? 2 : 1;
-    static constexpr int loads_a = matrices_a == 2 && c::cn == 1 ? 2 : 1; // by this block
+    // matrices that this block loads
+    static constexpr int loads_a = matrices_a == 2 && c::cn == 1 ? 2 : 1;
     static constexpr int loads_b = matrices_b == 2 && c::cm == 1 ? 2 : 1;
     static constexpr int part_a = c::bm / (c::cn * loads_a), part_b = c::bn / (c::cm * loads_b);
     static_assert(part_a % 8 == 0 && part_b % 8 == 0, "parts are whole swizzle atoms");
     static_assert(matrices_a * matrices_b == 1 || (c::cm <= 2 && c::cn <= 2), "a matrix each");
-    extent extent_a, extent_b; // of this block's own parts,
-    int row, column;           // which begin here,
-    int next_a, next_b;        // and so many rows on in the second matrix
-    const int rank_m, rank_n;  // of this block in its cluster
+    extent extent_a, extent_b; // extents of the parts that this block loads,
+    int row, column;           // the first row and column of these parts,
+    int next_a, next_b;        // and their distance to the same parts of the second matrix
+    const int rank_m, rank_n;  // this block's place in its cluster
     uint32_t bytes;            // that this block receives per slab, from itself and its peers
 
     DEVICE tile_loads(const gemm_params &p, const tile &t, int rank_m_, int rank_n_)
@@ -260,11 +266,12 @@ template <class c> struct tile_loads {
             column += rank_m * next_b;
     }
 
-    // Loads this block's part of the slab of A, which begins at `stage` of shared memory, for
-    // itself and its cluster's blocks of the same row.
+    // Loads this block's part of A's slab to `stage` in shared memory, for itself and for its
+    // cluster's blocks of the same row.
     DEVICE void load_a(const gemm_maps &maps, uint32_t stage, int slab, uint32_t full) const
     {
-        constexpr int row_ranks = c::cn == 1 ? 1 : 1 | 1 << c::cm; // ranks, of rank_m = 0
+        // bits of the blocks with rank_m = 0
+        constexpr int row_ranks = c::cn == 1 ? 1 : 1 | 1 << c::cm;
         if (extent_a != extent::none)
 #pragma unroll
             for (int i = 0; i < loads_a * c::boxes; ++i)
@@ -274,10 +281,10 @@ template <class c> struct tile_loads {
                                   slab * c::bk + i % c::boxes * c::box_k,
                                   row + i / c::boxes * next_a, full, row_ranks << rank_m);
     }
-    // The same of B, for the blocks of the same column.
+    // Loads this block's part of B's slab, for itself and for the blocks of the same column.
     DEVICE void load_b(const gemm_maps &maps, uint32_t stage, int slab, uint32_t full) const
     {
-        constexpr int column_ranks = (1 << c::cm) - 1; // ranks, of rank_n = 0
+        constexpr int column_ranks = (1 << c::cm) - 1; // bits of the blocks with rank_n = 0
         if (extent_b != extent::none)
 #pragma unroll
             for (int i = 0; i < loads_b * c::boxes; ++i)
@@ -300,8 +307,8 @@ template <class c> struct tile_loads {
     }
 };
 
-// One thread: waits for a free stage, then loads (its part of) both operands' slabs `first` to
-// end - 1 of a tile.
+// Run by one thread: for slabs `first` to end - 1 of a tile, waits for a free stage and loads this
+// block's part of both operands.
 template <class c>
 DEVICE void load_slabs(const tile_loads<c> &loads, const gemm_maps &maps,
                        const block_memory<c> &memory, ring_position &at, int stages, int first,
@@ -323,7 +330,7 @@ inline int ceil_div(int64_t x, int64_t y)
     return (int)((x + y - 1) / y);
 }
 
-// Tiles of C, whichever way round a configuration has it.
+// The number of tiles of C. A configuration with swapped operands gives the same number.
 template <class c> int64_t count_tiles(const plumb_problem *problem)
 {
     const bool turned = c::swapped;
@@ -340,8 +347,9 @@ template <class type, int epilogue = 0> int supports_tn(const plumb_problem *pro
            problem->n < limit && problem->k < limit && problem->k * type::bytes % 16 == 0;
 }
 
-// The maps of an operand's parts. end: where C's rows (columns) end, which is where the operand's
-// do, or the first of its two matrices'.
+// Makes the maps of an operand's parts. The operand's rows end at `end`: at the number of C's rows
+// for the first operand, of C's columns for the second; of two matrices in one operand, the first's
+// rows end there.
 inline cudaError_t make_operand_maps(CUtensorMap *whole, CUtensorMap *edge, const matrix &m,
                                      int64_t end, int part, int slab)
 {
@@ -352,7 +360,7 @@ inline cudaError_t make_operand_maps(CUtensorMap *whole, CUtensorMap *edge, cons
     return error;
 }
 
-// The operands as the kernel has them: exchanged, if it computes C^T.
+// The arguments with the operands as the kernel sees them: exchanged if it computes C^T.
 template <class c> plumb_args oriented(const plumb_args *args)
 {
     plumb_args o = *args;
@@ -365,7 +373,7 @@ template <class c> plumb_args oriented(const plumb_args *args)
     return o;
 }
 
-// Describes A, B and C for the kernel.
+// Makes the maps of A, B and C for the kernel.
 template <class c> cudaError_t make_maps(gemm_maps *maps, const plumb_args *given)
 {
     const plumb_args turned = oriented<c>(given), *args = &turned;
@@ -381,7 +389,7 @@ template <class c> cudaError_t make_maps(gemm_maps *maps, const plumb_args *give
     cudaError_t error = make_operand_maps(&maps->a, &maps->edge_a, a, p.m, loads::part_a, c::box_k);
     if (!error)
         error = make_operand_maps(&maps->b, &maps->edge_b, b, p.n, loads::part_b, c::box_k);
-    if (error || c::swapped || p.n * element % 16) // such rows of C cannot be stored by TMA
+    if (error || c::swapped || p.n * element % 16) // TMA cannot store these rows of C
         return error;
     if (c::c_n >= piece)
         error = make_tensor_map(&maps->c, out, 16, piece, true);

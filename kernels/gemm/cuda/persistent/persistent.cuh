@@ -2,51 +2,52 @@
 //
 // The persistent, warp-specialised GEMM of Hopper: C = A * B^T, both operands K-major (layout TN).
 //
-//   producer warpgroup      one thread fills a ring of `stages` K slabs by TMA, tile after tile;
-//                           it never stops at a tile's end and gives its registers away.
-//   consumer warpgroups     wm x wn of them divide the tile (or, ping-pong, take turns at whole
-//                           tiles); each keeps one slab's matrix instructions in flight while it
-//                           releases the slab before.
-//   cluster of cm x cn      the blocks of a column share B's rows, those of a row share A's: each
-//                           loads its part of the slab and multicasts it.
+//   producer warpgroup      one thread fills a ring of `stages` K slabs by TMA, tile after tile. It
+//                           does not stop at a tile's end, and gives its registers away.
+//   consumer warpgroups     wm x wn warpgroups divide the tile (or, in ping-pong, take turns at
+//                           whole tiles). Each keeps the matrix instructions of one slab in flight
+//                           while it releases the slab before.
+//   cluster of cm x cn      the blocks of a column share B's rows, and those of a row share A's:
+//                           each block loads its part of the slab and multicasts it.
 //   epilogue                while the next tile's slabs are multiplied, each warp brings 16 rows of
-//                           128 bytes at a time into its own small ring of shared memory and lets
-//                           TMA store them (epilogue.cuh).
+//                           128 bytes at a time into its own small ring in shared memory, and TMA
+//                           stores them (epilogue.cuh).
 //
-// The producer's loop (load_slabs()) is not unrolled: code that has not run since the launch comes
-// from memory.
+// The producer's loop (load_slabs()) is not unrolled, because code that runs for the first time in
+// a launch must be fetched from memory.
 //
-// The full barrier of a stage counts the slab's bytes; its empty barrier counts one arrival per
-// consumer warpgroup that reads what this block loads, in whichever block of the cluster.
+// A stage has two barriers. The full barrier counts the slab's bytes. The empty barrier counts one
+// arrival from each consumer warpgroup that reads this block's loads, in any block of the cluster.
 #ifndef PLUMB_GEMM_PERSISTENT_PERSISTENT_CUH
 #define PLUMB_GEMM_PERSISTENT_PERSISTENT_CUH
 
 #include "../wgmma.cuh"
 #include "launch.cuh"
 
-// ---- Block scales of FP8: an FP32 scale for each row and 128 of K of A, and one for 128 x 128 of
-// B (kernel.h, PLUMB_SCALES_COLUMNS). 128 of K are one slab, so its sums are scaled where they are
-// promoted: the addition that promoted sums cost anyway becomes a multiplication with it.
+// ---- Block scales of FP8: an FP32 scale for each row and 128 of K of A, and one for each 128 x
+// 128 of B (kernel.h, PLUMB_SCALES_COLUMNS). A slab is 128 of K, so its sums are scaled where they
+// are promoted: the addition of promoted sums becomes a multiplication and an addition.
 //
-// A slab's scales travel with it: the producer's second warp copies them into shared memory, and
-// the slab's full barrier counts its 32 lanes besides. Read straight from global memory they would
-// be late: each slab's lie in lines of their own. cp.async takes scales at any address, so any
-// number of rows is possible (TMA would want a multiple of four).
+// The scales of a slab travel with it. The producer's second warp copies them into shared memory,
+// and its 32 lanes arrive on the slab's full barrier. If they were read straight from global memory
+// they would come late, because each slab's scales are in cache lines of their own. cp.async takes
+// scales at any address, so any number of rows is possible (TMA would need a multiple of four).
 //
 // block_scaled_config<c>: a promoted configuration c with block scales.
 
-constexpr int block_side = 128; // of K, and of columns
+constexpr int block_side = 128; // elements along K, and columns
 
 template <class base> struct block_scaled_config : base {
     static constexpr bool scaled = true;
     static constexpr int full_arrivals = 1 + 32;
-    static constexpr int releases = 4;                // each warp reads scales for itself
-    static constexpr int step = base::bn & -base::bn; // tiles begin at its multiples
-    // Blocks of columns that a tile may lie in.
+    static constexpr int releases = 4;                // arrivals: each warp reads scales for itself
+    static constexpr int step = base::bn & -base::bn; // every tile begins at a multiple of this
+    // The number of blocks of columns that a tile may touch.
     static constexpr int blocks_b =
         step >= block_side ? base::bn / block_side
                            : (block_side - step + base::bn + block_side - 1) / block_side;
-    static constexpr int scale_bytes = (base::bm + 4) * 4; // of one slab: A's, then B's
+    // scales of one slab: first A's, then B's
+    static constexpr int scale_bytes = (base::bm + 4) * 4;
     static constexpr bool twofold = base::mi == 1 && 3 * base::n / 2 <= 192;
 
     static constexpr int smem_bytes(int stages)
@@ -61,12 +62,12 @@ template <class base> struct block_scaled_config : base {
     static_assert(base::box_k == block_side, "a slab is a block");
 };
 
-// Where the scales of a matrix product lie. Of A: [k][m]. Of B: [n / 128][k rounded up to 4].
+// The places of a product's scales. Those of A are [k][m], those of B [n / 128][k rounded up to 4].
 struct scale_source {
     const float *a, *b;
-    int rows, blocks_n, pitch_b; // pitch_b: from one block of columns to the next
+    int rows, blocks_n, pitch_b; // pitch_b: scales from one block of columns to the next
 
-    // p: as the host has made it, with all slabs.
+    // p: the parameters as the host made them, with all slabs.
     DEVICE scale_source(const gemm_params &p)
         : a(p.scale_a), b(p.scale_b), rows(p.out.m),
           blocks_n((p.out.n + block_side - 1) / block_side), pitch_b((p.slabs + 3) / 4 * 4)
@@ -74,8 +75,8 @@ struct scale_source {
     }
 };
 
-// One warp's copies of slab `slab`'s scales for the tile at (row, column). What lies outside the
-// matrices is left as it is: it scales what is not stored.
+// One warp copies the scales of slab `slab` for the tile at (row, column). Scales outside of the
+// matrices keep any value, because they scale results that are not stored.
 template <class c>
 DEVICE void copy_scales(const scale_source &from, uint32_t to, int row, int column, int slab)
 {
@@ -95,7 +96,8 @@ DEVICE void copy_scales(const scale_source &from, uint32_t to, int row, int colu
         copy_async_4(to + (c::bm + lane) * 4, from.b + (int64_t)block * from.pitch_b + slab);
 }
 
-// The producer's second warp: scales of slabs `first` to end - 1 of a tile, beside load_slabs().
+// The producer's second warp loads the scales of slabs `first` to end - 1 of a tile, while
+// load_slabs() loads the slabs.
 template <class c>
 DEVICE void load_scales(const scale_source &from, const block_memory<c> &memory, ring_position &at,
                         int stages, int row, int column, int first, int end)
@@ -112,11 +114,12 @@ DEVICE void load_scales(const scale_source &from, const block_memory<c> &memory,
 struct no_factors {
 };
 
-// A thread's factors of one slab: for its rows, times those of the columns' blocks.
+// A thread's factors for one slab: the scale of each of its rows, times the scale of
+// the column's block.
 template <class c> struct slab_factors {
     float factor[c::blocks_b][c::mi][2];
 
-    // first_row: the warpgroup's, in the tile.
+    // first_row: first row of the warpgroup in the tile.
     DEVICE void read(const block_memory<c> &memory, int stage, int first_row)
     {
         const uint32_t scales = memory.scales(stage);
@@ -136,8 +139,9 @@ template <class c> struct slab_factors {
             }
     }
 
-    // edge: columns of the tile before B's second block begins, a multiple of `step`, so that all
-    // columns of one step have the same factor: asked once for them, not for each of eight.
+    // edge: number of the tile's columns before B's second block begins. It is a
+    // multiple of `step`, so all columns of a step have the same factor, and one
+    // comparison serves eight columns.
     DEVICE void add(float (&acc)[c::n / 2], const float (&part)[c::n / 2], int i, int edge) const
     {
 #pragma unroll
@@ -159,8 +163,8 @@ template <class c> struct slab_factors {
 // ---- The consumer's main loop: wait for a slab, start its matrix instructions, hand back the slab
 // before. One group of instructions is always in flight.
 
-// Tells every block whose loads this warpgroup has read that the stage is free. One lane each, of
-// every warp where its lanes have read scales.
+// Tells every block whose loads this warpgroup has read that the stage is free. One lane of the
+// warpgroup does so; if its warps have read scales, one lane of each warp.
 template <class c>
 DEVICE void release(const block_memory<c> &memory, int stage, int rank_m, int rank_n)
 {
@@ -176,7 +180,7 @@ DEVICE void release(const block_memory<c> &memory, int stage, int rank_m, int ra
     }
 }
 
-// The matrix instructions along one slab, four per box, for each 64 rows.
+// Starts the matrix instructions of one slab: four per box, for each 64 rows.
 template <class c>
 DEVICE void multiply_slab(float (&acc)[c::mi][c::n / 2], uint32_t a, uint32_t b, bool accumulate)
 {
@@ -192,7 +196,7 @@ DEVICE void multiply_slab(float (&acc)[c::mi][c::n / 2], uint32_t a, uint32_t b,
     }
 }
 
-// A consumer warpgroup's view of its block: where it reads, whom it tells.
+// The state of a consumer warpgroup: the stages that it reads, and the blocks that it tells.
 template <class c> struct consumer {
     using factors = std::conditional_t<c::scaled, slab_factors<c>, no_factors>;
     const gemm_params &p;
@@ -201,9 +205,9 @@ template <class c> struct consumer {
     const uint32_t offset_a, offset_b; // this warpgroup's part of a stage
     ring_position at;
     int previous = 0; // stage of the slab before
-    int edge = 0;     // of block scales: columns of the tile before B's second
+    int edge = 0;     // with block scales: number of the tile's columns before B's second block
 
-    // The tile's columns begin here.
+    // Sets the first column of the tile.
     DEVICE void place(int column)
     {
         edge = block_side - column % block_side;
@@ -220,7 +224,7 @@ template <class c> struct consumer {
         wgmma_commit();
     }
 
-    // Those of the slab before have ended; its stage is free.
+    // Frees the stage of the slab before, whose instructions have ended.
     DEVICE void release_previous()
     {
         release(memory, previous, rank_m, rank_n);
@@ -241,7 +245,7 @@ template <class c> struct consumer {
         advance();
     }
 
-    // Keeps the compiler from moving accesses to sums over this point.
+    // Keeps the compiler from moving accesses to sums across this point.
     static DEVICE void pin_all(float (&acc)[c::mi][c::n / 2])
     {
 #pragma unroll
@@ -250,7 +254,7 @@ template <class c> struct consumer {
     }
 
     // Sums all slabs of a tile into acc. meanwhile(slab) runs after each slab's instructions were
-    // started, at_end() after the last one's, before they have ended.
+    // started; at_end() runs after the last slab's, before they have ended.
     template <class work, class last>
     DEVICE void accumulate(float (&acc)[c::mi][c::n / 2], work meanwhile, last at_end)
     {
@@ -271,7 +275,7 @@ template <class c> struct consumer {
         accumulate(acc, meanwhile, [] {});
     }
 
-    // part = the sum over the next slab of rows block * 64 ..., left running.
+    // Starts part = the sum over the next slab of rows block * 64 and on, and does not wait for it.
     DEVICE void start_part(float (&part)[c::n / 2], int block)
     {
         const uint64_t a =
@@ -293,7 +297,7 @@ template <class c> struct consumer {
             acc[j] += part[j];
     }
 
-    // The present stage's scales, nothing without block scales.
+    // Reads the present stage's scales; does nothing without block scales.
     DEVICE factors read_factors() const
     {
         factors f;
@@ -321,8 +325,8 @@ template <class c> struct consumer {
                 acc[i][j] = 0;
     }
 
-    // The same with each slab summed by the tensor core on its own and added here, in FP32: this
-    // warpgroup's additions leave the tensor cores to the other one.
+    // Sums all slabs of a tile. The tensor core sums each slab on its own, and this code adds the
+    // slab's sums in FP32. While this warpgroup adds, the tensor cores work for the other one.
     DEVICE void accumulate_promoted(float (&acc)[c::mi][c::n / 2])
     {
         float part[c::n / 2];
@@ -345,7 +349,7 @@ template <class c> struct consumer {
         }
     }
 
-    // The same with two partial sums, so that one is added while the other is computed.
+    // Does the same with two partial sums, so that one is added while the other is computed.
     DEVICE void accumulate_promoted_twofold(float (&acc)[c::mi][c::n / 2])
     {
         clear(acc);
@@ -391,7 +395,7 @@ template <class c> struct consumer {
         }
     }
 
-    // Sums all slabs of a tile in the way of its configuration.
+    // Sums all slabs of a tile in the way that its configuration names.
     DEVICE void accumulate(float (&acc)[c::mi][c::n / 2])
     {
         if constexpr (c::twofold)
@@ -403,12 +407,12 @@ template <class c> struct consumer {
     }
 };
 
-// Which part of its block's tile a consumer warp has, where warpgroups share a tile.
+// The part of its block's tile that a consumer warp has, if warpgroups share a tile.
 template <class c> struct tile_part {
     const int warp = (int)uniform(threadIdx.x / 32) - 4, group = warp / 4;
     const int m = group % c::wm, n = group / c::wm;
 
-    // Where its rows begin in a stage.
+    // Offset of the warp's rows in a stage.
     DEVICE uint32_t offset_a() const
     {
         return m * (c::c_mi * 64u * slab_bytes);
@@ -417,7 +421,7 @@ template <class c> struct tile_part {
     {
         return n * (uint32_t)(c::n * slab_bytes);
     }
-    // Where the warp's part of C begins, of the tile in this row and column of tiles.
+    // First row of the warp's part of C, for the tile in this row and column of tiles.
     DEVICE int row(int tile_row) const
     {
         return tile_row * c::c_rows + m * (c::c_mi * 64) + warp % 4 * 16;
@@ -428,22 +432,23 @@ template <class c> struct tile_part {
     }
 };
 
-// ---- The seam between two tiles. A tile's sums must be converted and stored before its
-// accumulators take the next tile's; what the tensor cores do meanwhile decides what a tile costs
-// beside its slabs (of 1024 cycles for 128 x 256). By what registers allow, with the cycles per
-// tile and wave that cuBLASLt's own times and a launch of 12,000 cycles leave in FP8 and BF16
-// (H200):
+// ---- The transition between two tiles. A tile's sums must be converted and stored before its
+// accumulators take the next tile's sums. What the tensor cores do meanwhile decides what a tile
+// costs beside its slabs (1024 cycles each at 128 x 256). There are three ways, and the registers
+// decide which is possible. The numbers are cycles per tile and wave, in FP8 and BF16 on an H200,
+// after cuBLASLt's own times and a launch of 12,000 cycles were taken off:
 //
 //   take_turns     ping-pong: one warpgroup stores its tile while the other multiplies its own.
-//                  300 to 400 (110 by stamps in FP8, what the change from one to the other takes);
-//                  128 x 176 fits, since the sums are stored without a copy.
+//                  300 to 400 (by stamps in FP8 the change from one to the other takes 110). Tiles
+//                  of 128 x 176 fit, because the sums are stored without a copy.
 //   alternate      two sets of accumulators: one is stored while the other takes the next tile.
 //                  425 and 100 at 128 x 192.
-//   hold_results   the converted results wait in other registers, in half the room: stored under
-//                  the next tile's slabs, but converted while the tensor cores wait. 1,250, 1,050.
-// What else was tried here is in NOTES.md.
+//   hold_results   the converted results wait in other registers, in half of the room. They are
+//                  stored under the next tile's slabs, but converted while the tensor cores wait.
+//                  1,250 and 1,050.
+// NOTES.md says what else was tried here.
 
-// A warp's way to C, and where its part of the present tile lies.
+// A warp's way to C, and the place of its part of the present tile.
 template <class c> struct output_of {
     using sums = float[c::mi][c::n / 2];
     const gemm_params &p;
@@ -473,8 +478,9 @@ template <class c> struct output_of {
     }
 };
 
-// A block with one tile only takes a way of its own: code that has not run since the launch is
-// fetched from memory, and in the loops below it lies far apart (1,200 to 2,300 cycles of 22,000).
+// A block with one tile only has code of its own. Code that runs for the first time in a launch is
+// fetched from memory, and in the loops below it is spread over a longer way (1,200 to 2,300
+// cycles of 22,000).
 template <class c> DEVICE void only_tile(consumer<c> &self, output_of<c> &out, int index)
 {
     float acc[c::mi][c::n / 2];
@@ -485,7 +491,7 @@ template <class c> DEVICE void only_tile(consumer<c> &self, output_of<c> &out, i
 
 // ---- ping-pong ----
 
-// A turn ends when its last slab was started, not when it is finished.
+// A turn ends when its last slab was started, not when that slab is finished.
 template <class c>
 DEVICE void take_turns(consumer<c> &self, output_of<c> &out, int group, int first, int step)
 {
@@ -495,7 +501,7 @@ DEVICE void take_turns(consumer<c> &self, output_of<c> &out, int group, int firs
     if (group == 1)
         self.at.skip(rest, turns, self.p.stages);
     if (group == 1)
-        named_barrier_arrive(1, 256); // the first turn is warpgroup 0's
+        named_barrier_arrive(1, 256); // warpgroup 0 has the first turn
 #pragma unroll 1
     for (int index = first + group * step; index < tiles; index += 2 * step) {
         named_barrier(1 + group, 256);
@@ -513,8 +519,9 @@ DEVICE void take_turns(consumer<c> &self, output_of<c> &out, int group, int firs
 
 // ---- two sets of accumulators ----
 
-// Sums one tile into acc. Those of the tile before, in `other`, end when the first slab was started
-// and are stored piece by piece under the next ones. (first: there is no tile before.)
+// Sums one tile into acc. The sums of the tile before, in `other`, are complete when the
+// first slab was started, and are stored piece by piece under the next slabs. (first: there
+// is no tile before.)
 template <class c>
 DEVICE void alternate_tile(consumer<c> &self, output_of<c> &out, float (&acc)[c::mi][c::n / 2],
                            float (&other)[c::mi][c::n / 2], bool first)
@@ -543,18 +550,18 @@ DEVICE void alternate_tile(consumer<c> &self, output_of<c> &out, float (&acc)[c:
         store_next();
     }
 #pragma unroll 1
-    while (next < c::stager::count) // fewer slabs than pieces
+    while (next < c::stager::count) // there were fewer slabs than pieces
         store_next();
 }
 
-// Registers cannot be indexed, so the loop has both tiles in its body.
+// Registers cannot be indexed, so the loop's body handles two tiles, one for each set.
 template <class c> DEVICE void alternate(consumer<c> &self, output_of<c> &out, int first, int step)
 {
     float even[c::mi][c::n / 2], odd[c::mi][c::n / 2];
     const auto finish = [&](float(&acc)[c::mi][c::n / 2]) {
         wgmma_wait<0>();
         self.pin_all(acc);
-        if constexpr (c::cluster > 1) // whose producers wait for it
+        if constexpr (c::cluster > 1) // their producers wait for it
             self.release_previous();
         out.store(acc);
     };
@@ -581,8 +588,8 @@ DEVICE void hold_results(consumer<c> &self, output_of<c> &out, int first, int st
 {
     const int tiles = self.p.grid.tiles;
     float acc[c::mi][c::n / 2];
-    typename c::stager::words held; // a tile's results ...
-    int next = c::stager::count;    // ... of which these pieces are still to be stored
+    typename c::stager::words held; // the results of one tile
+    int next = c::stager::count;    // the first piece of them that is still to be stored
     const auto store_next = [&](int) {
         if (next < c::stager::count)
             out.out.put_one(held, out.row, out.column, next++);
@@ -590,7 +597,7 @@ DEVICE void hold_results(consumer<c> &self, output_of<c> &out, int first, int st
     int index = first;
     const auto end = [&] {
 #pragma unroll 1
-        while (next < c::stager::count) // fewer slabs than pieces
+        while (next < c::stager::count) // there were fewer slabs than pieces
             store_next(0);
         out.move(index);
     };
@@ -621,7 +628,7 @@ DEVICE void hold_results(consumer<c> &self, output_of<c> &out, int first, int st
     }
 }
 
-// One thread sets up the barriers of a block whose producer loads for nobody else.
+// One thread sets up the barriers of a block whose producer loads for no other block.
 template <class c> DEVICE void begin_ring(const block_memory<c> &memory, int stages)
 {
 #pragma unroll 1
@@ -632,7 +639,7 @@ template <class c> DEVICE void begin_ring(const block_memory<c> &memory, int sta
     barrier_init_fence();
 }
 
-// It loads `count` slabs, at most as many as there are stages, all of which are free.
+// The same thread loads `count` slabs, at most as many as there are stages. All stages are free.
 template <class c>
 DEVICE void load_free(const tile_loads<c> &loads, const gemm_maps &maps,
                       const block_memory<c> &memory, int count)
@@ -645,7 +652,7 @@ DEVICE void load_free(const tile_loads<c> &loads, const gemm_maps &maps,
     }
 }
 
-// The first of the first tile. In an eager block it sets the barriers up before.
+// Loads the first slabs of the first tile. In an eager block, it sets up the barriers before.
 template <class c>
 DEVICE void load_first(const gemm_maps &maps, const gemm_params &p, const block_memory<c> &memory,
                        int first, int count)
@@ -658,9 +665,9 @@ DEVICE void load_first(const gemm_maps &maps, const gemm_params &p, const block_
     load_free(loads, maps, memory, count);
 }
 
-// Until a peer in the cluster can no longer arrive on this block's barriers: all its stages are
-// free. Nothing more comes into them then, for its own consumers have read all that was sent. A
-// barrier of the whole cluster would take a launch longer.
+// Waits until no peer in the cluster can arrive on this block's barriers any more: until all its
+// stages are free. Nothing more comes into them then, because its own consumers have read
+// everything that was sent. A barrier of the whole cluster would take longer in every launch.
 template <class c>
 DEVICE void wait_for_peers(const block_memory<c> &memory, ring_position at, int stages)
 {
@@ -672,8 +679,8 @@ DEVICE void wait_for_peers(const block_memory<c> &memory, ring_position at, int 
         }
 }
 
-// One thread loads all slabs of all tiles. Those of the first tile that are `loaded` are on their
-// way already.
+// One thread loads all slabs of all tiles. The first `loaded` slabs of the first tile are on
+// their way already.
 template <class c>
 DEVICE void produce(const gemm_maps &maps, const gemm_params &p, const block_memory<c> &memory,
                     int rank_m, int rank_n, int first, int step, int loaded)
@@ -692,7 +699,8 @@ DEVICE void produce(const gemm_maps &maps, const gemm_params &p, const block_mem
     wait_for_peers(memory, at, p.stages);
 }
 
-// Per-tensor scales of FP8; 1 for the others, whose multiplications the compiler drops.
+// The product of the tensors' scales in FP8; 1 for other types, for which the compiler
+// drops the multiplication.
 template <class c> DEVICE float output_scale(const gemm_params &p)
 {
     if constexpr (c::type::dtype == PLUMB_E4M3 && !c::scaled)
@@ -719,7 +727,7 @@ DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const
                     const block_memory<c> &memory, int rank_m, int rank_n, int first, int step)
 {
     const int warp = (int)uniform(threadIdx.x / 32) - 4;
-    const int group = warp / 4; // consumer warpgroup
+    const int group = warp / 4; // number of the consumer warpgroup
     const int part_m = c::pingpong || c::wm == 1 ? 0 : group % c::wm;
     const int part_n = c::pingpong || c::wn == 1 ? 0 : group / c::wm;
     consumer<c> self = {p,
@@ -748,8 +756,8 @@ DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const
         bulk_wait_read<0>();
 }
 
-// The barriers are set up: fetches the tensor maps, and lets the cluster, or the
-// block's consumers, go on. All that comes before may run under the launch before this one.
+// Called when the barriers are set up: fetches the tensor maps, and lets the cluster, or the
+// block's consumers, go on. Everything before this call may run under the launch before this one.
 template <class c> DEVICE void begin_block(const gemm_maps &maps)
 {
     if (threadIdx.x == 32) {
@@ -759,7 +767,7 @@ template <class c> DEVICE void begin_block(const gemm_maps &maps)
     }
     __syncwarp();
     if constexpr (c::cluster > 1) {
-        cluster_arrive_relaxed(); // the barriers' own fence orders them
+        cluster_arrive_relaxed(); // the fence of the barriers orders them
         cluster_wait();
     } else if constexpr (c::scaled)
         __syncthreads();
@@ -784,7 +792,7 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
     if constexpr (c::eager) {
         if (is_producer())
             load_first<c>(maps, p, memory, first, loaded);
-    } else if (threadIdx.x < p.stages) { // at most 32: the producer's warp
+    } else if (threadIdx.x < p.stages) { // at most 32 threads: the producer's warp
         barrier_init(memory.full(threadIdx.x), c::full_arrivals);
         barrier_init(memory.empty(threadIdx.x),
                      (c::pingpong ? 1 : c::consumers) * (c::cm + c::cn - 1) * c::releases);
@@ -801,7 +809,7 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
             if (threadIdx.x / 32 == 1)
                 produce_scales<c>(p, memory, rank_m, rank_n, first, step);
         if (!is_producer())
-            return; // a cluster's barriers do not wait for threads that have left
+            return; // the barriers of a cluster do not wait for threads that have left
         produce<c>(maps, p, memory, rank_m, rank_n, first, step, loaded);
     } else {
         if constexpr (c::reallocate)
@@ -812,9 +820,9 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
 
 // ---- host ----
 
-// Clusters of this kernel that fit on the device at once, 0 on error. (Functions that remember
-// something are static: shared libraries of one process would share an inline function's variable,
-// and the second one's kernels would never be prepared.)
+// The number of this kernel's clusters that fit on the device at once; 0 on error. (Functions with
+// static variables are static themselves. Shared libraries of one process would share the variable
+// of an inline function, and the second library's kernels would never be prepared.)
 template <class c, class kernel>
 static int resident_clusters(kernel gemm, cudaLaunchConfig_t *launch)
 {
@@ -850,14 +858,14 @@ template <class c> static int launch_gemm(const plumb_args *args, void *stream, 
     return cudaLaunchKernelEx(&launch.config, persistent_gemm<c>, maps, p);
 }
 
-// The ABI's launch() of what takes any schedule, with one of them.
+// Turns a launcher that takes any schedule into the ABI's launch() with one schedule.
 template <auto launcher, int stages, int raster, int group>
 int launch_scheduled(const plumb_args *args, void *stream)
 {
     return launcher(args, stream, {raster, group, stages});
 }
 
-// States how many blocks an SM holds, and the registers that this leaves a thread at most.
+// States how many blocks an SM holds, and the most registers that this leaves to a thread.
 template <class c> constexpr void set_resident(plumb_traits *t, int blocks)
 {
     t->blocks_per_sm = blocks;
@@ -888,7 +896,7 @@ template <class c> constexpr plumb_traits persistent_traits(int stages, int rast
                                              : PLUMB_OVERLAP_NONE;
     t.promote_k = c::promote ? c::bk : 0;
     t.multiply = PLUMB_WGMMA;
-    if (c::swapped) { // in C's own rows and columns
+    if (c::swapped) { // traits are in C's own rows and columns
         t.tile_m = c::c_columns;
         t.tile_n = c::c_rows;
         t.cluster_m = c::cn;
@@ -900,8 +908,9 @@ template <class c> constexpr plumb_traits persistent_traits(int stages, int rast
     return t;
 }
 
-// In a cluster of 2 x 2 a block whose rows and columns both lie outside C would receive nothing,
-// run ahead of its peers, and arrive twice where the block across from it has not yet.
+// In a cluster of 2 x 2, a block whose rows and columns all lie outside of C would receive
+// nothing. It would run ahead of its peers, and arrive a second time before the block across from
+// it arrived once.
 template <class c> int supports_persistent(const plumb_problem *problem)
 {
     const bool turned = c::swapped;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ping-pong in TF32, for short K: FP32 results are too many registers to wait in while the next
-// tile is computed, so two warpgroups take turns instead.
+// Ping-pong in TF32, for short K. Its FP32 results need too many registers to wait there while the
+// next tile is computed, so two warpgroups take turns instead.
 #include "persistent.cuh"
 
 using shape = tiled<tf32, tiling{.tile_m = 128, .tile_n = 128, .cluster_m = 2, .pingpong = true}>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The persistent kernel in FP8 (e4m3 to BF16) with block scales, 1x128 of A and 128x128 of B: what
-// each 128 of K sum to is scaled where it is added in FP32.
+// The persistent kernel in FP8 (e4m3 to BF16) with block scales, 1x128 of A and 128x128 of B. The
+// sum over each 128 of K is scaled when it is added in FP32.
 #include "scaled.cuh"
 
 using shape = block_scaled_config<

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FP8 with block scales as a form of the ABI's version 2, for kernels that take plain problems.
+// FP8 with block scales as a form of the ABI's version 2, for kernels that otherwise
+// take plain problems.
 #ifndef PLUMB_GEMM_SCALED_FORMS_CUH
 #define PLUMB_GEMM_SCALED_FORMS_CUH
 
 #include "../../../kernel.h"
 
-// Dense matrices in E4M3, scales of 1x128 and 128x128 by columns, and nothing else.
+// True for dense matrices in E4M3 with scales of 1x128 and 128x128 by columns, and
+// for nothing else.
 inline int has_block_scales(const plumb_form *f)
 {
     const plumb_problem &p = f->problem;
@@ -16,8 +18,8 @@ inline int has_block_scales(const plumb_form *f)
            p.layout == PLUMB_TN && f->lda == p.k && f->ldb == p.k && f->ldc == p.n;
 }
 
-// The same launch for a kernel that takes plain problems: block scales come where the scales of
-// whole tensors would.
+// The same arguments for a kernel that takes plain problems: block scales are passed where the
+// scales of whole tensors would be.
 inline plumb_args plain_args(const plumb_form_args *args)
 {
     plumb_args plain = args->args;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels of FP8 with block scales, as the ABI has them: forms. The device code is the promoted
-// kernels' (persistent/persistent.cuh).
+// Kernels of FP8 with block scales, as the ABI sees them: forms. The device code is that of the
+// promoted kernels (persistent/persistent.cuh).
 #ifndef PLUMB_GEMM_SCALED_SCALED_CUH
 #define PLUMB_GEMM_SCALED_SCALED_CUH
 
@@ -20,7 +20,7 @@ int launch_scaled(const plumb_form_args *args, void *stream)
     return launch_plain(&plain, stream);
 }
 
-// A plain kernel that takes block scales where those of whole tensors would be, as a form.
+// Makes a form of a plain kernel that takes block scales in place of the scales of whole tensors.
 template <int (*supports)(const plumb_problem *), int (*launch)(const plumb_args *, void *)>
 constexpr plumb_form_kernel scaled_form(const plumb_kernel &plain)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One tile per block in BF16, 128 x 72 of every second row, in clusters of 2 x 2 that end without
-// meeting: for about 100 tiles, where every second row of A and B begins in the middle of a sector
-// of L2.
+// One tile per block in BF16: 128 x 72 of every second row, in clusters of 2 x 2 that end without
+// meeting. It is for about 100 tiles, where every second row of A and B begins in the middle of a
+// sector of L2.
 #include "tile_per_block_clusters.cuh"
 
 using shape = tiled<bf16, allied_tiling>;

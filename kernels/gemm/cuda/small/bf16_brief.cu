@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One tile per block in BF16, soon begun: tiles of 64 x 64, for outputs of about one wave of them.
+// One tile per block in BF16 that begins soon: tiles of 64 x 64, for outputs that make about one
+// wave of such tiles.
 #include "tile_per_block.cuh"
 
 using shape = tiled<bf16, tiling{.tile_m = 64, .tile_n = 64, .boxes = 2}>;

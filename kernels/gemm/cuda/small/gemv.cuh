@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// m = 1: each output is the product of A, the one row, and a row of B, so the time is that of
-// reading B once. No tensor cores, no shared-memory ring: a warp reads two rows of B, 512 bytes of
-// each at a time, twice before it multiplies, so that with 32 warps 64 KiB are under way per SM. A
-// is read along with them, from L1 but for the first warp. Where there are few rows, `parts` warps
-// of a block divide a pair's K and one adds up, in order.
+// Products with m = 1. Each output is the product of the one row of A and a row of B, so the time
+// is that of reading B once. There are no tensor cores and no ring in shared memory. A warp reads
+// two rows of B, 512 bytes of each at a time, and asks for two such pieces before it multiplies; so
+// 32 warps keep 64 KiB per SM under way. A is read along with them, from L1 except by the first
+// warp. If B has few rows, `parts` warps of a block divide the K of a pair of rows, and one warp
+// adds their sums in order.
 //
-// TF32's inputs are not rounded here (the tensor cores' are), so results are those of FP32.
+// TF32 inputs are not rounded here, as tensor cores' inputs are, so results are those of FP32.
 #ifndef PLUMB_GEMM_SMALL_GEMV_CUH
 #define PLUMB_GEMM_SMALL_GEMV_CUH
 
 #include "../persistent/launch.cuh"
 
-constexpr int gemv_warps = 8, gemv_blocks = 4; // per block, per SM
-constexpr int gemv_rows = 2, gemv_chunks = 2;  // of B per warp; under way per row and lane
+constexpr int gemv_warps = 8, gemv_blocks = 4; // warps of a block; blocks of an SM
+constexpr int gemv_rows = 2, gemv_chunks = 2;  // rows of B per warp; pieces under way per
+                                               // row and lane
 
-// 16 bytes of a matrix read once.
+// Loads 16 bytes of a matrix that is read only once.
 DEVICE uint4 load_once(const uint4 *from)
 {
     uint4 v;
@@ -25,7 +27,7 @@ DEVICE uint4 load_once(const uint4 *from)
     return v;
 }
 
-// A word's elements as floats.
+// Converts the elements of a word to floats.
 DEVICE void unpack(tf32, uint32_t word, float (&x)[1])
 {
     x[0] = __uint_as_float(word);
@@ -60,7 +62,7 @@ DEVICE void unpack(e4m3, uint32_t word, float (&x)[4])
     }
 }
 
-// sums[r] += the products of 16 bytes of A with 16 of each row.
+// Adds to sums[r] the products of 16 bytes of A with 16 bytes of each row.
 template <class type>
 DEVICE void multiply_chunk(float (&sums)[gemv_rows], const uint4 &a, const uint4 (&b)[gemv_rows])
 {
@@ -82,14 +84,15 @@ DEVICE void multiply_chunk(float (&sums)[gemv_rows], const uint4 &a, const uint4
 }
 
 // silu(x) * y of a dual GEMM, whose pairs of rows are one of B1 and the same of B2.
-template <class type, bool dual> constexpr int gemv_results = dual ? 1 : gemv_rows; // of a pair
+// results of a pair
+template <class type, bool dual> constexpr int gemv_results = dual ? 1 : gemv_rows;
 
 struct gemv_params {
     const uint4 *a, *b;
     void *c;
     const float *scale_a, *scale_b;
-    int n, chunks; // of 16 bytes in a row
-    int doublings; // of the warps per pair of rows: 0 to 3
+    int n, chunks; // n; pieces of 16 bytes in a row
+    int doublings; // 2^doublings warps share a pair of rows: 0 to 3
 };
 
 template <class type, bool dual>
@@ -103,7 +106,7 @@ __global__ void __launch_bounds__(32 * gemv_warps, gemv_blocks)
     const int part = unit & (parts - 1), row = (unit >> p.doublings) * results;
     const uint4 *rows[gemv_rows];
 #pragma unroll
-    for (int r = 0; r < gemv_rows; ++r) { // rows outside repeat the last
+    for (int r = 0; r < gemv_rows; ++r) { // rows beyond the end repeat the last one
         const int at = dual ? row : row + r;
         rows[r] = p.b + ((int64_t)(at < p.n ? at : p.n - 1) + (dual ? r * p.n : 0)) * p.chunks;
     }
@@ -191,7 +194,8 @@ template <class type, bool dual> int launch_gemv(const plumb_args *args, void *s
     return cudaLaunchKernelEx(&launch.config, gemv<type, dual>, p);
 }
 
-// promote_k: 1 to stand among FP8's kernels with promoted sums, since these are FP32 throughout.
+// promote_k: 1 lists the kernel among FP8's kernels with promoted sums, because its sums
+// are FP32 throughout.
 template <class type, bool dual = false>
 constexpr plumb_kernel gemv_row(const char *name, int promote_k)
 {

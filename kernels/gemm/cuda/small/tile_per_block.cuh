@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One tile per block and the shortest way to its first byte, for outputs of about one wave of tiles
-// and a short K. The thread that loads sets each stage's barriers up, asks for as many slabs as
-// there are stages, and tells the others afterwards; which tile a block has is its place in the
-// grid. At 512^3 in BF16 the first slab is asked for 0.35 us after the block began and is
-// there after 1.3 us, the product takes 0.8 more and its storing 0.3; the launch itself is the
+// One tile per block with the shortest way to its first byte, for outputs of about one wave of
+// tiles and a short K. The loading thread sets up each stage's barriers and asks for as many slabs
+// as there are stages before it tells the other threads. A block's place in the grid decides its
+// tile. At 512^3 in BF16 the first slab is asked for 0.35 us after the block began and arrives
+// after 1.3 us; the product takes 0.8 us more and its storing 0.3 us. The launch itself is the
 // other 3 of 5.6 us (the persistent kernel takes 6.1).
 #ifndef PLUMB_GEMM_SMALL_TILE_PER_BLOCK_CUH
 #define PLUMB_GEMM_SMALL_TILE_PER_BLOCK_CUH
 
 #include "../persistent/persistent.cuh"
 
-// Loads the other slabs.
+// Loads the slabs after the first ones.
 template <class c>
 DEVICE void brief_produce(const tile_loads<c> &loads, const gemm_maps &maps, const gemm_params &p,
                           const block_memory<c> &memory)
@@ -28,13 +28,13 @@ __global__ void __launch_bounds__(c::threads, 1)
     brief_gemm(const __grid_constant__ gemm_maps maps, const __grid_constant__ gemm_params p)
 {
     static_assert(!c::pingpong && !c::promote && !c::scaled && c::blocks == 1, "one plain tile");
-    // In clusters, which ended without meeting, it hung on an H200.
+    // A version with clusters, which ended without meeting, hung on an H200.
     static_assert(c::cluster == 1, "no clusters");
     constexpr int meeting = 32 + 128 * c::consumers;
     extern __shared__ __align__(1024) uint8_t shared[];
     const block_memory<c> memory(shared_address(shared), p.stages);
     const tile t = {(int)(blockIdx.z * gridDim.x + blockIdx.x), (int)blockIdx.y};
-    if (t.row >= p.grid.rows) // the last band may have fewer
+    if (t.row >= p.grid.rows) // the last band may have fewer rows
         return;
     if (threadIdx.x < 128) {
         const bool producer = is_producer();
@@ -76,11 +76,12 @@ __global__ void __launch_bounds__(c::threads, 1)
 
 // ---- host ----
 
-// Rows of tiles in a band, which is done column by column, about `most` of them where there are
-// more than eight columns: up to 0.7 of the time, since blocks that run at once then ask for half
-// as many different rows. With fewer columns a band gains nothing. A block's place in the grid is
-// its tile, for a division before the first load costs small products 2 to 4 %; so the last band
-// has blocks for rows that are not there, as few as can be.
+// The number of tile rows in a band, which is walked column by column: about `most` if there
+// are more than eight columns. Bands save up to 30 % of the time, because blocks that run at
+// once then ask for half as many different rows. With fewer columns a band gains nothing. A
+// block finds its tile from its place in the grid without a division, which would cost small
+// products 2 to 4 % before the first load. So the last band has blocks for rows that do not
+// exist, as few as possible.
 inline int brief_band(int rows, int columns, int most)
 {
     if (columns <= 8 || most == 1)
@@ -114,8 +115,8 @@ template <class c> static int launch_brief(const plumb_args *args, void *stream,
     return cudaLaunchKernelEx(&launch.config, brief_gemm<c>, maps, p);
 }
 
-// Some three waves of tiles: what comes in further ones is better kept running by the persistent
-// kernel.
+// About three waves of tiles. More tiles are better left to the persistent kernel,
+// which keeps running.
 constexpr int most_brief_tiles = 400;
 
 template <class c> int supports_brief(const plumb_problem *problem)

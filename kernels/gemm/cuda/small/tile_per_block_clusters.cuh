@@ -1,64 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One tile per block, like small/tile_per_block.cuh, in clusters that share what they load: for
-// outputs of about one wave of tiles whose rows of A and B are an odd number of half sectors of L2
-// (16 bytes), so that every second row begins in the middle of a sector and loading is what takes
-// the time.
+// One tile per block, like small/tile_per_block.cuh, but in clusters that share their loads. It is
+// for outputs of about one wave of tiles whose rows of A and B are an odd number of half sectors
+// of L2 (16 bytes): every second row then begins in the middle of a sector, and loading takes most
+// of the time.
 //
-// A tile has every second row of A, and so of C. The even rows begin with a sector. The others
-// begin with one 16 bytes before K does, so their blocks begin there too: what lies outside a
-// matrix is loaded as zeros. Of B half of the rows begin in the middle of a sector either way.
+// A tile has every second row of A, and so of C. Even rows begin with a sector. Odd rows begin with
+// a sector 16 bytes before K begins, so their blocks begin there too: bytes outside of a matrix are
+// loaded as zeros. Half of B's rows begin in the middle of a sector in any case.
 //
-// A cluster's blocks meet once, when their barriers are set up. Before that each asks for its first
-// slab alone. At the end nobody waits for a peer. A block may leave, since by then
-//   - all that its peers load for it has arrived: its consumers have waited for every slab;
+// The blocks of a cluster meet once, when their barriers are set up. Before that each block asks
+// for its first slab alone. At the end no block waits for a peer. It may leave, because by then
+//   - everything that its peers load for it has arrived: its consumers have waited for every slab;
 //   - no peer arrives on its barriers any more: a slab is only released if a later one takes its
 //     stage, which the block's producer has waited for.
-// Every block must have rows of A or of B (supports_allied()): one without waits for nothing and
-// would release slabs too soon.
+// Every block must have rows of A or of B (supports_allied()): a block without rows waits for
+// nothing and would release slabs too soon.
 #ifndef PLUMB_GEMM_SMALL_TILE_PER_BLOCK_CLUSTERS_CUH
 #define PLUMB_GEMM_SMALL_TILE_PER_BLOCK_CLUSTERS_CUH
 
 #include "tile_per_block.cuh"
 
-// Of every second row of A and C.
+// The maps of every second row of A and C.
 struct allied_half {
     CUtensorMap a, edge_a, c, tail;
 };
 
-// The even rows, the odd ones.
+// The maps of the even rows, and of the odd rows.
 struct allied_maps {
     CUtensorMap b, edge_b;
     allied_half halves[2];
 };
 
 struct allied_params {
-    gemm_params gemm; // m: rows of a half; slabs: not used
+    gemm_params gemm; // m: number of rows of a half; slabs: not used
     int k;
 };
 
-// One operand's rows of a block's tile, which so many blocks share. They take turns at slabs: a
-// part of a slab each, which must be whole swizzle atoms, is no faster.
+// The rows of one operand that a block's tile needs. `sharers` blocks share them, and take turns at
+// loading whole slabs. If each loaded a part of every slab, which must be whole swizzle atoms, it
+// would be no faster.
 template <int tile_rows, int sharers> struct allied_rows {
     const CUtensorMap *whole, *edge;
-    int rows, first; // of the matrix; of the tile
-    int rank;        // of this block among the sharers,
-    uint16_t ranks;  // who are these blocks of the cluster
+    int rows, first; // number of rows of the matrix; first row of the tile
+    int rank;        // number of this block among the sharers
+    uint16_t ranks;  // bits of the sharers in the cluster
 
-    // Bytes that a block receives per slab.
+    // The bytes that a block receives per slab.
     DEVICE uint32_t bytes() const
     {
         return row_parts{rows, tile_rows}.received(first, 1) * slab_bytes;
     }
 
-    // A slab, which begins at x of K, for this block alone.
+    // Loads the slab that begins at x of K, for this block alone.
     DEVICE void load_alone(uint32_t stage, int x, uint32_t full) const
     {
         if (const CUtensorMap *map = box())
             tensor_load(stage, map, x, first, full);
     }
 
-    // For all sharers, if it is this block's turn.
+    // Loads a slab for all sharers, if it is this block's turn.
     DEVICE void load(uint32_t stage, int slab, int x, uint32_t full) const
     {
         if (slab % sharers == rank)
@@ -67,7 +68,7 @@ template <int tile_rows, int sharers> struct allied_rows {
     }
 
   private:
-    // NULL: the tile lies outside the matrix.
+    // The map to load with; NULL: the tile lies outside of the matrix.
     DEVICE const CUtensorMap *box() const
     {
         const extent e = row_parts{rows, tile_rows}.extent_at(first);
@@ -78,7 +79,7 @@ template <int tile_rows, int sharers> struct allied_rows {
 template <class c> struct allied_loads {
     allied_rows<c::bm, c::cn> a;
     allied_rows<c::bn, c::cm> b;
-    int early; // elements before K's begin
+    int early; // number of elements before K's beginning
 
     DEVICE void load_alone(const block_memory<c> &memory, int slab) const
     {
@@ -94,7 +95,7 @@ template <class c> struct allied_loads {
     }
 };
 
-// The producer's warp. One thread sets the barriers up and loads all slabs.
+// The producer's warp. One thread sets up the barriers and loads all slabs.
 template <class c>
 DEVICE void allied_produce(const allied_loads<c> &loads, const gemm_params &p,
                            const block_memory<c> &memory)
@@ -138,7 +139,7 @@ DEVICE void allied_produce(const allied_loads<c> &loads, const gemm_params &p,
     let_next_launch_begin();
 }
 
-// Sums all slabs; hands on the stages that are filled again.
+// Sums all slabs, and hands back each stage that will be filled again.
 template <class c>
 DEVICE void allied_accumulate(consumer<c> &self, float (&acc)[c::mi][c::n / 2],
                               const gemm_params &p)
@@ -249,7 +250,7 @@ template <class c, int stages> int launch_allied_row(const plumb_args *args, voi
     return cudaLaunchKernelEx(&launch.config, allied_gemm<c>, maps, p);
 }
 
-// Rows of C must be whole multiples of 16 bytes.
+// True if rows of C are whole multiples of 16 bytes.
 template <class c> int supports_allied(const plumb_problem *problem)
 {
     return supports_brief<c>(problem) && problem->m % 2 == 0 &&
@@ -258,16 +259,16 @@ template <class c> int supports_allied(const plumb_problem *problem)
             ceil_div(problem->n, c::bn) % c::cn == 0);
 }
 
-// What was fastest in BF16 at 1000^3, and at 1024 x 1024 x 1000, which would be two waves of the
-// former.
+// The fastest tilings in BF16 at 1000^3, and at 1024 x 1024 x 1000, where the first would
+// need two waves.
 constexpr tiling allied_tiling = {
     .tile_m = 128, .tile_n = 72, .groups_m = 2, .cluster_m = 2, .cluster_n = 2};
 constexpr tiling allied_wide_tiling = {
     .tile_m = 128, .tile_n = 80, .groups_m = 2, .cluster_m = 2, .cluster_n = 2};
 constexpr int allied_stages = 7;
 
-// As measured: rows that are an odd number of half sectors, a wave of clusters (of which an H200
-// holds 28 to 30), and a K of about a thousand.
+// The problems for which this is fastest, as measured: rows that are an odd number of half sectors,
+// one wave of clusters (of which an H200 holds 28 to 30), and a K of about a thousand.
 template <class c> bool takes_allied(const plumb_problem &problem)
 {
     const dim3 grid = allied_grid<c>(problem);

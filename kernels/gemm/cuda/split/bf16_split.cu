@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Split-K in BF16 over a cluster of two: tiles of 128 x 64 for m up to 128 and long K.
+// Split-K in BF16 over a cluster of two blocks: tiles of 128 x 64, for m up to 128 and a long K.
 #include "cluster.cuh"
 
 using shape = tiled<bf16, tiling{.tile_m = 128, .tile_n = 64, .groups_m = 2}>;

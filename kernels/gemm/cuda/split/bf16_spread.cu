@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// K spread over all SMs in BF16: tiles of 64 x 64, up to sixteen parts of K each, for tiny outputs.
+// K spread over all SMs in BF16: tiles of 64 x 64 with up to sixteen parts of K each,
+// for tiny outputs.
 #include "device.cuh"
 
 using shape = tiled<bf16, tiling{.tile_m = 64, .tile_n = 64, .boxes = 2}>;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Split-K within a cluster, for problems with too few tiles to fill the device: the `split` blocks
+// Split-K within a cluster, for problems with too few tiles to fill the device. The `split` blocks
 // of a cluster compute the same tile over different slabs of K. Then each warp sends its partial
 // sums through distributed shared memory to the block that finishes its 16 rows (warp w to block w
-// % split), so all blocks take part in the reduction, it needs no workspace and it always adds in
-// the same order. One tile per cluster, not persistent.
+// % split). So all blocks take part in the addition, it needs no workspace, and it always adds in
+// the same order. There is one tile per cluster, and the kernel is not persistent.
 //
-// The partial sums have shared memory of their own; of a drained configuration they come where the
-// slabs were, once all blocks of the cluster have read theirs, which leaves more to the ring.
+// The partial sums have shared memory of their own. In a `drained` configuration they go where
+// the slabs were, once all blocks of the cluster have read their slabs; that leaves more memory
+// to the ring.
 #ifndef PLUMB_GEMM_SPLIT_CLUSTER_CUH
 #define PLUMB_GEMM_SPLIT_CLUSTER_CUH
 
@@ -16,8 +17,9 @@
 // c: a cooperative configuration without clusters of its own.
 template <class c, int split> struct split_layout {
     static constexpr int warps = 4 * c::consumers;
-    static constexpr int share = (warps + split - 1) / split;   // warps a block finishes
-    static constexpr int partial_bytes = c::mi * 16 * c::n * 4; // of one warp
+    // number of warps whose rows a block finishes
+    static constexpr int share = (warps + split - 1) / split;
+    static constexpr int partial_bytes = c::mi * 16 * c::n * 4; // partial sums of one warp
     static constexpr int partials_bytes = share * (split - 1) * partial_bytes;
     static constexpr int own_bytes = c::drained ? 0 : 1024 + partials_bytes;
     static constexpr int least_stages =
@@ -32,8 +34,9 @@ template <class c, int split> struct split_layout {
                (c::stage_bytes + 16 + c::scale_bytes);
     }
 
-    // Which block finishes a warp's rows, and which of that block's this is. A dual GEMM's results
-    // cost more than a sum's, so a block's warps are neighbours, on all four schedulers of its SM.
+    // owner() is the block that finishes a warp's rows; index() counts the warp among those of that
+    // block. A result of a dual GEMM costs more than a sum, so a block gets neighbouring warps,
+    // which sit on all four schedulers of its SM.
     static DEVICE int owner(int warp)
     {
         return c::dual ? warp / share : warp % split;
@@ -44,7 +47,7 @@ template <class c, int split> struct split_layout {
     }
 };
 
-// Sends this warp's sums to the block that finishes them: register groups of four, lane by lane.
+// Sends this warp's sums to the block that finishes them: groups of four registers, lane by lane.
 template <class c, int split>
 DEVICE void send_partial(const float (&acc)[c::mi][c::n / 2], uint32_t partials, int warp, int rank)
 {
@@ -82,7 +85,7 @@ DEVICE void add_partials(float (&acc)[c::mi][c::n / 2], uint32_t partials, int w
             }
 }
 
-// This block's share of the slabs, loaded by one thread.
+// Loads this block's share of the slabs, by one thread.
 template <class c>
 DEVICE void split_produce(const gemm_maps &maps, const gemm_params &p,
                           const block_memory<c> &memory, const tile &t, int from)
@@ -93,7 +96,7 @@ DEVICE void split_produce(const gemm_maps &maps, const gemm_params &p,
     let_next_launch_begin();
 }
 
-// And its scales, copied by one warp.
+// Copies the block scales of these slabs, by one warp.
 template <class c>
 DEVICE void split_produce_scales(const gemm_params &whole, const block_memory<c> &memory,
                                  const tile &t, int from, int count)
@@ -104,7 +107,7 @@ DEVICE void split_produce_scales(const gemm_params &whole, const block_memory<c>
     copy_async_wait_all();
 }
 
-// p.slabs: this block's share.
+// p.slabs: the number of slabs in this block's share.
 template <class c, int split>
 DEVICE void split_consume(const gemm_maps &maps, const gemm_params &p,
                           const block_memory<c> &memory, const tile &t, int rank)
@@ -152,7 +155,7 @@ __global__ void __launch_bounds__(c::threads, 1)
     }
     __syncthreads();
     if (!c::drained || threadIdx.x < 128)
-        cluster_arrive(); // waited for before the first access to another block
+        cluster_arrive(); // waited for before another block is first accessed
     wait_for_launch_before();
     if (threadIdx.x >= 128) {
         if constexpr (c::reallocate)
@@ -173,13 +176,13 @@ __global__ void __launch_bounds__(c::threads, 1)
 
 // ---- host ----
 
-// Every block needs a slab of its own.
+// Every block needs at least one slab.
 template <class c, int split> int supports_split(const plumb_problem *problem)
 {
     return supports_tn<typename c::type, c::dual>(problem) && ceil_div(problem->k, c::bk) >= split;
 }
 
-// More shared memory, and where wanted larger clusters, than every device has.
+// Asks for more shared memory, and for larger clusters if needed, than every device has.
 template <class c, int split> static cudaError_t allow_split()
 {
     const cudaError_t error = cudaFuncSetAttribute(
@@ -209,11 +212,11 @@ template <class c, int split> constexpr plumb_traits split_traits(int stages, in
 {
     plumb_traits t = persistent_traits<c>(stages, raster, group);
     t.smem_bytes = split_layout<c, split>::smem_bytes(stages);
-    t.cluster_m = t.cluster_n = 1; // the cluster divides K, not the output
+    t.cluster_m = t.cluster_n = 1; // the cluster divides K and not the output
     t.persistent = 0;
     t.split_k = split;
     t.overlap = PLUMB_OVERLAP_NONE;
-    // With one consumer warpgroup the registers leave room for a second block.
+    // With one consumer warpgroup the registers leave room for a second block on the SM.
     if (c::consumers == 1 && 2 * (t.smem_bytes + 1024) <= 233472)
         set_resident<c>(&t, 2);
     return t;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// K spread over the whole device, for outputs of few tiles and a long K: each tile's slabs are cut
-// into as many parts as there are SMs for it, one block each. All blocks leave their sums in the
-// workspace, and all finish a tile together: 16 rows by 8 columns at a time, a warp adds what the
-// parts left of them, always in the order of the parts, and stores them. A cluster
-// (split/cluster.cuh) cannot be as large, and in stream-K (split/stream.cuh) one block adds for
-// all.
+// K spread over the whole device, for outputs of few tiles and a long K. The slabs of each tile
+// are cut into as many parts as there are SMs for the tile, one block each. All blocks leave their
+// sums in the workspace, and then finish the tile together: for 16 rows by 8 columns at a time, a
+// warp adds the sums of all parts, always in the order of the parts, and stores the result. A
+// cluster (split/cluster.cuh) cannot be as large, and in stream-K (split/stream.cuh) one block
+// adds for all.
 //
-// A flag for each part and 16 by 8 results says that the sums are there. The workspace may hold
-// anything, so a flag counts when it is one word of 2^64, and its only reader clears it: a launch
-// leaves no flag to the next one. A block waits for others of its tile, so all blocks of a launch
-// must fit on the device at once; there are never more of them than SMs.
+// A flag for each part and each 16 by 8 results says that the sums are there. The workspace may
+// hold anything at first, so a flag is set by writing one of 2^64 words, and its only reader clears
+// it: a launch leaves no flag to the next one. A block waits for other blocks of its tile, so all
+// blocks of a launch must fit on the device at once. There are never more blocks than SMs.
 #ifndef PLUMB_GEMM_SPLIT_DEVICE_CUH
 #define PLUMB_GEMM_SPLIT_DEVICE_CUH
 
@@ -21,7 +21,7 @@ struct spread_params {
     gemm_params gemm;
     float4 *partials; // sums of 16 x 8 results, lane by lane: [block][warp][group][lane]
     uint64_t *flags;  // [tile][warp][group][part]
-    int tiles, parts; // blocks: tiles * parts, neighbours of the same part
+    int tiles, parts; // tiles * parts blocks; neighbours belong to the same part
     divider by_tiles;
 };
 
@@ -29,11 +29,11 @@ constexpr uint64_t part_is_there = 0x5ad1c9e37f20b86d;
 
 template <class c> struct spread_sums {
     static constexpr int warps = 4 * c::consumers;
-    static constexpr int groups = c::mi * c::n / 8; // of 16 x 8 sums, of one warp
-    static constexpr int units = warps * groups;    // of a tile
+    static constexpr int groups = c::mi * c::n / 8; // groups of 16 x 8 sums in one warp
+    static constexpr int units = warps * groups;    // groups of 16 x 8 sums in a tile
     static constexpr size_t block_bytes = (size_t)units * 512;
 
-    // Leaves this warp's sums in the workspace and says so.
+    // Leaves this warp's sums in the workspace and sets their flags.
     static DEVICE void leave(const float (&acc)[c::mi][c::n / 2], const spread_params &p, int tile,
                              int part, int warp)
     {
@@ -52,7 +52,7 @@ template <class c> struct spread_sums {
                           part_is_there);
     }
 
-    // The sum of all parts of a unit, which are waited for.
+    // Returns the sum over all parts of a unit of 16 x 8 results, after waiting for each part.
     static DEVICE float4 collect(const spread_params &p, int tile, int unit)
     {
         const int lane = threadIdx.x % 32;
@@ -77,7 +77,7 @@ template <class c> struct spread_sums {
         return sum;
     }
 
-    // Stores a unit, which begins at (row, column) of what is computed.
+    // Stores a unit that begins at (row, column) of the computed matrix.
     static DEVICE void store(const float4 &sum, const output_target &out, float scale, int row,
                              int column)
     {
@@ -101,7 +101,7 @@ DEVICE void spread_consume(const spread_params &p, const block_memory<c> &memory
 {
     using sums = spread_sums<c>;
     const tile_part<c> own;
-    gemm_params now = p.gemm; // its slabs are this part's
+    gemm_params now = p.gemm; // a copy whose slabs are this part's
     now.slabs = slabs;
     consumer<c> self = {now, memory, 0, 0, own.offset_a(), own.offset_b()};
     const float scale = output_scale<c>(p.gemm);
@@ -110,7 +110,8 @@ DEVICE void spread_consume(const spread_params &p, const block_memory<c> &memory
     sums::leave(acc, p, tile, part, own.warp);
 #pragma unroll 1
     for (int unit = part + own.warp * p.parts; unit < sums::units; unit += sums::warps * p.parts) {
-        const int owner = unit / sums::groups, within = unit % sums::groups; // whose sums
+        // the warp and group whose sums these are
+        const int owner = unit / sums::groups, within = unit % sums::groups;
         const int row = t.row * c::c_rows + owner / 4 % c::wm * (c::c_mi * 64) +
                         within / (c::n / 8) * 64 + owner % 4 * 16;
         const int column =
@@ -186,7 +187,7 @@ template <class c> static int launch_spread(const plumb_args *args, void *stream
     return cudaLaunchKernelEx(&launch.config, spread_gemm<c>, maps, p);
 }
 
-// A tile has one part beyond; every device with wgmma has more SMs.
+// Each tile beyond this number would have only one part: every device with wgmma has more SMs.
 constexpr int most_spread_tiles = 64;
 
 template <class c> int supports_spread(const plumb_problem *problem)

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stream-K, for few tiles and for the partial wave that many tiles leave at their end: the K slabs
+// Stream-K, for few tiles, and for the partial wave that many tiles leave at their end. The K slabs
 // of the first `streamed` tiles are laid end to end and cut into one equal share per block,
-// wherever that cuts a tile. The block with a tile's last slab finishes it; the others that worked
-// on it leave their sums in the workspace. Tiles beyond are whole and follow, one per block and
-// turn.
+// wherever that cuts a tile. The block with a tile's last slab finishes it; the other blocks that
+// worked on it leave their sums in the workspace. All later tiles stay whole and follow, one per
+// block and turn.
 //
-// With clusters all this holds of clusters and their tiles: the blocks of one walk together, each
-// with its own part of the tile, and multicast what they share.
+// With clusters, clusters and their tiles take the place of blocks and tiles: the blocks
+// of a cluster walk together, each with its own part of the tile, and multicast the data
+// that they share.
 //
-// A block walks its share backwards: first the tile that it begins but does not end (its sums are
-// in the workspace long before anybody wants them), last the one that it finishes. So each block
-// waits for lower-numbered blocks alone, which started no later, and nothing can wait in a circle.
-// Sums are added in the order of blocks, so results are the same words every time.
+// A block walks its share backwards: it starts with the tile that it begins but does not end (these
+// sums are in the workspace long before anybody needs them), and ends with the tile that it
+// finishes. So each block waits only for blocks with lower numbers, which started no later, and
+// nothing can wait in a circle. Sums are added in the order of blocks, so results are the same
+// words every time.
 //
-// A flag per warp says that its sums are there. The workspace may hold anything, so a flag counts
-// when it is one word of 2^64, and who has read the sums clears it: a launch leaves no flag to the
-// next one. So launches have nothing of their own, and a record of one can be replayed.
+// A flag per warp says that its sums are there. The workspace may hold anything at first, so a
+// flag is set by writing one of 2^64 words, and the warp that has read the sums clears it: a
+// launch leaves no flag to the next one. So launches keep no state, and a record of a launch
+// can be replayed.
 #ifndef PLUMB_GEMM_SPLIT_STREAM_CUH
 #define PLUMB_GEMM_SPLIT_STREAM_CUH
 
@@ -25,26 +28,26 @@
 
 struct stream_params {
     gemm_params gemm;
-    uint4 *partials;       // a block's sums at block * warps * partial_bytes
-    uint64_t *flags;       // of block b's warp w at b * warps + w
-    int streamed, sharers; // tiles that are shared out by slabs, among the first blocks
-    int share, longer;     // slabs of a sharer, and how many of them have one more
-    divider slabs_divider; // by gemm.slabs
+    uint4 *partials;       // a block's sums begin at block * warps * partial_bytes
+    uint64_t *flags;       // the flag of block b's warp w is at b * warps + w
+    int streamed, sharers; // number of tiles shared out by slabs, and of the blocks that share them
+    int share, longer;     // slabs of a sharer, and how many sharers have one more
+    divider slabs_divider; // divides by gemm.slabs
 };
 
 constexpr uint64_t sums_are_there = 0xb3c81f5e07d94a26;
 
-// Consecutive slabs of one tile, one block's work.
+// Consecutive slabs of one tile, computed by one block.
 struct piece {
     int tile, first, slabs;
 };
 
-// The pieces of one block (cluster) of `count`, in order.
+// Walks the pieces of one block (or cluster) of `count`, in order.
 struct piece_walk {
     const stream_params &p;
     const int unit, count;
-    int end;   // of the streamed slabs still to do
-    int whole; // next whole tile
+    int end;   // end of the streamed slabs that are still to be done
+    int whole; // the next whole tile
 
     static DEVICE int share_start(const stream_params &p, int block)
     {
@@ -74,7 +77,7 @@ struct piece_walk {
 
 template <class c> struct stream_sums {
     static constexpr int warps = 4 * c::consumers;
-    static constexpr int warp_words = c::mi * c::n / 8 * 32; // of 16 bytes, of one warp
+    static constexpr int warp_words = c::mi * c::n / 8 * 32; // 16-byte words of one warp's sums
     static constexpr size_t block_bytes = (size_t)warps * warp_words * 16;
 
     // Leaves this warp's sums in the workspace.
@@ -95,7 +98,7 @@ template <class c> struct stream_sums {
             store_release(p.flags + index, sums_are_there);
     }
 
-    // Adds what the blocks before this one summed of the tile whose slabs begin at `from`.
+    // Adds the sums that earlier blocks left for the tile whose slabs begin at `from`.
     static DEVICE void collect(float (&acc)[c::mi][c::n / 2], const stream_params &p, int warp,
                                int from)
     {
@@ -145,7 +148,7 @@ DEVICE void stream_consume(const gemm_maps &maps, const stream_params &p,
 {
     const tile_part<c> part;
     const float scale = output_scale<c>(p.gemm);
-    gemm_params now = p.gemm; // its slabs are those of the piece at hand
+    gemm_params now = p.gemm; // a copy whose slabs are those of the present piece
     consumer<c> self = {now, memory, rank_m, rank_n, part.offset_a(), part.offset_b()};
     typename c::stager out = {maps.c, maps.tail, memory.staging(part.warp), p.gemm.out};
     float acc[c::mi][c::n / 2];
@@ -167,7 +170,7 @@ DEVICE void stream_consume(const gemm_maps &maps, const stream_params &p,
         bulk_wait_read<0>();
 }
 
-// The producer knows more here than the persistent kernel's does: 40 registers are not enough.
+// The producer keeps more state than the persistent kernel's producer: 40 registers are not enough.
 template <class c> struct stream_registers {
     static constexpr int producer = 56;
     static constexpr int rest = (c::launch_registers * c::threads / 128 - producer) / c::consumers;
@@ -248,8 +251,8 @@ template <class c> static int launch_stream(const plumb_args *args, void *stream
     return cudaLaunchKernelEx(&launch.config, stream_gemm<c>, maps, p);
 }
 
-// Up to some three waves of tiles. Of more, the partial wave is a small part, and the blocks' walk
-// through K out of step costs L2 hits.
+// True up to about three waves of tiles. With more, the partial wave is a small part of the work,
+// and L2 hits are lost because blocks walk through K out of step.
 template <class c> int supports_stream(const plumb_problem *problem)
 {
     constexpr int64_t most_tiles = 400;
