@@ -14,7 +14,7 @@ whether that is within .1 % above 100 us, .3 % below. Lines with "#" have the pr
 the roads differ by where the base takes as long (at least two processes). Rows of
 kind AA are identical builds beside themselves. The last columns, in regime stream, hold what the program
 says of itself beside each process, its launches queued one by one, as a long graph and as short ones, and
-the capture's time of the base to the last, for a stream of the stopwatch is a short graph as well.
+the capture's time of the base to the long graph, in percent.
 """
 import math
 import random
@@ -128,7 +128,7 @@ def row(benches, base, head, kernel, size, regime, blocks, program):
         print("# the program, one by one, as a graph and as short ones: "
               + ", ".join(" ".join(f"{us:.2f}" for us in each) for each in own))
         text += [f"{us:.2f}" for us in said]
-        text.append(f"{100 * (statistics.mean(us['capture']) / said[-1] - 1):+.2f}")
+        text.append(f"{100 * (statistics.mean(us['capture']) / said[1] - 1):+.2f}")
     return ",".join(text + ([] if own else [""] * 4))
 
 
