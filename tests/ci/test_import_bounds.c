@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // 64 MiB of a stranger's, whatever they hold, are refused or read within 256 MiB and five seconds
-// of a processor by what reads JSON: the result that an untrusted gate leaves, and other tools'.
-// Label: unsanitized
+// of a processor by what reads JSON: the result that an untrusted gate leaves, and other tools'. It
+// runs alone, for a processor that is shared with others' memory takes longer.
+// Label: unsanitized alone
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_open_store.h"
