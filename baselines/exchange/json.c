@@ -62,7 +62,8 @@ static void export_commit(struct json *json, const char *name, const struct comm
         json_text(json, name, NULL);
 }
 
-// Writes a device in a line where "name" means something else.
+// Writes a device. A line of a profile has the profile's own "name", so the name of the device is
+// called "device" everywhere.
 static void put_device(struct json *json, const struct device *d)
 {
     export_text(json, "kind", d->kind);

@@ -551,7 +551,8 @@ static int open_alone(struct bench_outcome *out, struct measuring *m, const stru
     return 0;
 }
 
-// The text of the regime; for cold it is the one that old stores have.
+// How the series is timed, as reports say it. Of cold the text is "cold, back to back", for stores
+// from before regimes hold these words.
 static const char *how_timed(const struct task *task)
 {
     const enum regime regime = task->result->problem.regime;

@@ -62,7 +62,7 @@ static struct plumb_form_kernel form_kernel(const struct module *module, uint32_
 {
     struct plumb_form_kernel kernel = {0};
     const struct plumb_library *library = module->library;
-    // Bytes after the kernels of a version 1 library are its own.
+    // A version 1 library describes a kernel alone, so the bytes behind it in memory are its own.
     const size_t most =
         library->abi_version == PLUMB_ABI_FORMS ? sizeof(kernel) : sizeof(kernel.kernel);
     memcpy(&kernel, (const char *)library->kernels + (size_t)index * library->kernel_size,
