@@ -98,8 +98,8 @@ void image_loaded(const char *bytes, size_t size);
 size_t images_loaded(void); // number of images so far
 // Notes that the images loaded after the first `before` ones belong to this module or library.
 void image_is_of(const void *handle, size_t before);
-// Finds a function by a CUfunction or a CUkernel, because launches give either. It does not move.
-// NULL: the driver knows no such function.
+// Finds a function by a CUfunction or a CUkernel, because launches give either. All handles of one
+// function find the same, which does not move. NULL: the driver knows no such function.
 const struct function *function_of(CUfunction handle);
 const struct record_image *image_at(int32_t index);
 

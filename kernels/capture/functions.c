@@ -134,7 +134,36 @@ static int32_t find_image(const struct function *f, CUfunction handle)
     return of_module >= 0 ? of_module : of_library >= 0 ? of_library : image_by_name(f->name);
 }
 
-static struct function *make(CUfunction handle)
+// The functions that launches have given so far, by what they gave. Handles of one function share
+// its entry: a launch may give a CUkernel and a graph's node its CUfunction, and each context that
+// loads an image has a handle of its own.
+static struct known {
+    CUfunction given;
+    const struct function *function;
+} * known;
+static size_t known_count, known_room;
+
+static bool is_same_image(int32_t a, int32_t b)
+{
+    return a == b || (images[a].size == images[b].size &&
+                      memcmp(images[a].bytes, images[b].bytes, images[a].size) == 0);
+}
+
+// Finds a known function that is this one: the driver has one handle for both, or they have the
+// same name in the same code.
+static const struct function *known_as(const struct function *f)
+{
+    for (size_t i = 0; i < known_count; i++) {
+        const struct function *other = known[i].function;
+        if (strcmp(other->name, f->name) == 0 &&
+            (other->handle == f->handle ||
+             (other->image >= 0 && f->image >= 0 && is_same_image(other->image, f->image))))
+            return other;
+    }
+    return NULL;
+}
+
+static const struct function *make(CUfunction handle)
 {
     struct function f = {.handle = handle, .image = -1};
     CUfunctionLoadingState state;
@@ -146,8 +175,11 @@ static struct function *make(CUfunction handle)
     if (driver->cuFuncIsLoaded(&state, f.handle) == CUDA_SUCCESS &&
         state == CU_FUNCTION_LOADING_STATE_UNLOADED)
         driver->cuFuncLoad(f.handle);
-    f.name = xstrdup(f.name);
     f.image = find_image(&f, handle);
+    const struct function *same = known_as(&f);
+    if (same)
+        return same;
+    f.name = xstrdup(f.name);
     describe(&f);
     struct function *kept = xcalloc(1, sizeof(*kept));
     *kept = f;
@@ -156,21 +188,17 @@ static struct function *make(CUfunction handle)
 
 const struct function *function_of(CUfunction handle)
 {
-    static struct known {
-        CUfunction handle;
-        const struct function *function;
-    } * known;
-    static size_t count, room, last;
-    if (count && known[last].handle == handle)
+    static size_t last;
+    if (known_count && known[last].given == handle)
         return known[last].function;
-    for (size_t i = 0; i < count; i++) {
-        if (known[i].handle == handle)
+    for (size_t i = 0; i < known_count; i++) {
+        if (known[i].given == handle)
             return known[last = i].function;
     }
     const struct function *function = make(handle);
     if (!function)
         return NULL;
-    known = xgrow(known, count, &room, sizeof(*known));
-    known[last = count] = (struct known){handle, function};
-    return known[count++].function;
+    known = xgrow(known, known_count, &known_room, sizeof(*known));
+    known[last = known_count] = (struct known){handle, function};
+    return known[known_count++].function;
 }

@@ -10,6 +10,7 @@
 #include "tests/helpers/helper_files.h"
 
 #include <cupti.h>
+#include <glob.h>
 #include <nvtx3/nvToolsExt.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
 
 enum { BYTES = 4096, LIMIT = 3 * BYTES };
 static unsigned char memory[5][BYTES]; // of the device
+static const char *of_nodes = "plain"; // the handle of the function that a graph's nodes launch
 static const char *kind_of[5];         // NULL: its own; "managed", "host", "other device"
 
 static CUdeviceptr at(int allocation)
@@ -87,9 +89,18 @@ static CUresult is_capturing(CUstream stream, CUstreamCaptureStatus *status)
     return CUDA_SUCCESS;
 }
 
+// A handle is a text that ends with the function's name. "kernel shared" is a CUkernel, whose
+// CUfunction is `of_nodes`; "context shared" is the CUfunction of another context.
 static CUresult name_of(const char **name, CUfunction function)
 {
-    *name = (const char *)function;
+    const char *text = (const char *)function, *last = strrchr(text, ' ');
+    *name = last ? last + 1 : text;
+    return strncmp(text, "kernel ", 7) == 0 ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
+}
+
+static CUresult kernel_function(CUfunction *out, CUkernel kernel)
+{
+    *out = (CUfunction)(uintptr_t)of_nodes;
     return CUDA_SUCCESS;
 }
 
@@ -145,7 +156,7 @@ static void *given[] = {&words[0], &words[1]};
 
 static CUresult node_kernel(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *out)
 {
-    *out = (CUDA_KERNEL_NODE_PARAMS){.func = (CUfunction)(uintptr_t) "plain",
+    *out = (CUDA_KERNEL_NODE_PARAMS){.func = (CUfunction)(uintptr_t)of_nodes,
                                      .gridDimX = 1,
                                      .gridDimY = 1,
                                      .gridDimZ = 1,
@@ -175,6 +186,7 @@ static const struct driver stand_in = {.cuMemGetAddressRange = get_range,
                                        .cuThreadExchangeStreamCaptureMode = exchange,
                                        .cuStreamIsCapturing = is_capturing,
                                        .cuFuncGetName = name_of,
+                                       .cuKernelGetFunction = kernel_function,
                                        .cuFuncGetParamInfo = parameter_of,
                                        .cuFuncGetAttribute = function_attribute,
                                        .cuFuncGetModule = function_module,
@@ -434,7 +446,7 @@ static void set(const char *name, size_t wish, const char *value)
 
 static int set_up(void **state)
 {
-    static const char images[][64] = {".text.plain", ".text.nested\0cudaCDP2LaunchDevice"};
+    static const char images[][64] = {".text.plain", ".text.nested\0cudaCDP2LaunchDevice", ".text.shared"};
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         char *range = xprintf("range%zu", i), *limit = xprintf("%d", LIMIT);
         folders[i] = helper_directory();
@@ -496,6 +508,43 @@ TEST(more_memory_than_the_limit_is_refused)
     assert_non_null(strstr(text, "its allocations hold more than 4096 bytes, the limit"));
     free(text);
     free(path);
+}
+
+// The driver has a handle for a kernel, one for its function, and one in each context. Whichever a
+// launch gives, the kernel is one line of the survey and one record.
+TEST(a_kernel_is_one_shape_by_whichever_handle_it_is_launched)
+{
+    struct arena arena = {0};
+    struct survey survey;
+    struct error err;
+    char *path = xprintf("%s/survey.%d", folders[1], (int)getpid());
+    char *records = xprintf("%s/record.*", folders[1]);
+    glob_t found;
+    size_t lines = 0, size;
+    wishes[1].range = NULL;
+    wishes[1].kernel = "shared";
+    of_nodes = "shared";
+    launch("kernel shared", at(0));
+    launch("context shared", at(0));
+    graph("k", false);
+    survey_write();
+    char *text = helper_read(path, &size);
+    if (survey_parse(&survey, text, size, &arena, &err))
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < survey.count; i++) {
+        if (strcmp(survey.kernels[i].name, "shared") != 0)
+            continue;
+        assert_int_equal(survey.kernels[i].launches, 3);
+        lines++;
+    }
+    assert_int_equal(lines, 1);
+    assert_int_equal(glob(records, 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 1);
+    globfree(&found);
+    arena_free(&arena);
+    free(text);
+    free(path);
+    free(records);
 }
 
 #else
