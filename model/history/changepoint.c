@@ -660,7 +660,7 @@ static double memory_share(const struct segmentation *s, const double *clean)
 // random walk at 5 %.
 static bool wanders(const struct segmentation *s, const double *clean)
 {
-    if (segmentation_wanders(s) || s->suspect)
+    if (s->wanders)
         return true;
     if (s->correlation < wander_correlation)
         return false;
@@ -868,7 +868,7 @@ static void changepoints_look(struct changepoints *out, const double *values, si
             judge(out, &s, values, n, o->confidence);
         out->sigma = sigma_of(&s);
         out->correlation = s.correlation;
-        out->inflation = segmentation_inflation(&s);
+        out->inflation = s.long_run / s.variance;
     }
     segmentation_free(&s);
 }

@@ -426,20 +426,21 @@ static const double max_correlation = 0.98;
 static const double max_inflation = 20; // r = 0.905
 static const double efficiency = 0.4;   // degrees of freedom per value of a trimmed scale
 
-double segmentation_inflation(const struct segmentation *s)
+// 1 for independent values.
+static double inflation_of(const struct segmentation *s)
 {
     return s->long_run / s->variance;
 }
 
-bool segmentation_wanders(const struct segmentation *s)
+static bool too_alike(const struct segmentation *s)
 {
-    return segmentation_inflation(s) > max_inflation;
+    return inflation_of(s) > max_inflation;
 }
 
 // A threshold for a squared statistic whose scale was estimated from this series.
 static double widen(const struct segmentation *s, double threshold)
 {
-    double freedom = efficiency * (double)s->n / segmentation_inflation(s);
+    double freedom = efficiency * (double)s->n / inflation_of(s);
     return freedom * expm1(fmin(threshold / freedom, 50));
 }
 
@@ -486,7 +487,7 @@ static bool normalise(struct segmentation *s)
     s->step_variance = s->variance * (1 - s->correlation);
     s->long_run = s->variance * noise_inflation(s->correlation);
     s->reach = s->bound * sqrt(s->variance);
-    s->suspect = segmentation_wanders(s);
+    s->wanders = too_alike(s); // as the differences alone have it
     return true;
 }
 
@@ -647,7 +648,7 @@ static double *sorted_residuals(const struct segmentation *s)
 // the differences counts as a floor. Returns whether anything changed.
 static bool tune(struct segmentation *s)
 {
-    double *residuals = sorted_residuals(s), inflation = segmentation_inflation(s);
+    double *residuals = sorted_residuals(s), inflation = inflation_of(s);
     struct loss loss = loss_fit(residuals, s->n, s->bound);
     free(residuals);
     if (!(loss.scale > 1e-6)) // values are in units of the noise, so less is only rounding
@@ -676,13 +677,13 @@ static void begin_near(struct segmentation *s)
 
 static void fit(struct segmentation *s)
 {
-    for (int pass = 0; pass < MAX_PASSES && !segmentation_wanders(s); pass++) {
+    for (int pass = 0; pass < MAX_PASSES && !too_alike(s); pass++) {
         free(s->segments);
         s->segments =
             potts_fit(&s->count, s->y, s->n, s->reach, widen(s, s->penalty) * s->long_run);
         bool tuned = pass < TUNED && tune(s);
         double seen = inflation_seen(s);
-        if (seen > 1.02 * segmentation_inflation(s))
+        if (seen > 1.02 * inflation_of(s))
             s->long_run = seen * s->variance;
         else if (!tuned)
             break;
@@ -755,6 +756,7 @@ void segmentation_find(struct segmentation *out, const double *values, size_t n,
     if (out->n <= SHORT)
         bound_correlation(out);
     fit(out);
+    out->wanders = out->wanders || too_alike(out);
     drop_weak(out);
 }
 

@@ -27,8 +27,10 @@ struct segmentation {
     double variance; // of one value; a nat of likelihood is worth two of it in cost (struct loss)
     double mean_amount;             // mean absolute residual of one value
     double correlation;             // at lag 1
-    double long_run;                // variance of a mean of many values, times their number
-    bool suspect;                   // differences look like those of a random walk
+    double long_run;                // variance of a mean of many values, times their number:
+                                    // `variance` for independent values
+    bool wanders;                   // neighbouring values are so alike that segments alone do not
+                                    // tell steps from a level that wanders
     struct potts_segment *segments; // with the levels of least cost
     size_t count;                   // 0 for a constant series
 };
@@ -38,11 +40,6 @@ void segmentation_find(struct segmentation *out, const double *values, size_t n,
                        double bound);
 void segmentation_free(struct segmentation *segmentation);
 
-// long_run / variance; 1 for independent values.
-double segmentation_inflation(const struct segmentation *s);
-// Whether the inflation is so large that segmentation alone cannot tell steps from a wandering
-// level.
-bool segmentation_wanders(const struct segmentation *s);
 // Moves the level of segment j to where most of its values lie.
 void segmentation_level(struct segmentation *s, size_t j);
 // Squared t statistic of the step between segments j and j + 1, computed with the scatter of these
