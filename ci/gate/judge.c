@@ -396,7 +396,7 @@ static int judge_pairs(struct run *run, const struct task *task, struct context 
 {
     struct result *r = task->result;
     struct gate_policy policy;
-    if (measuring_policy(&policy, context, task, r->base.samples, r->base.count, err))
+    if (task_policy(&policy, context, task, r->base.samples, r->base.count, err))
         return -1;
     const struct problem work = problem_in(&r->problem, REGIME_COLD);
     char problem[PROBLEM_TEXT];
@@ -572,7 +572,7 @@ static int judge_link(struct run *run, const struct task *task, const struct lin
     struct result *r = task->result;
     const double error = hypot(link->error, levels_prior.sd);
     struct gate_policy policy;
-    if (measuring_policy(&policy, context, task, r->head.samples, r->head.count, err))
+    if (task_policy(&policy, context, task, r->head.samples, r->head.count, err))
         return -1;
     r->verdict = (struct verdict){
         .kind = link->kind,

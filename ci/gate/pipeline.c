@@ -9,8 +9,8 @@
 //   policy, commit    ../settings/context.c and the command, before this page
 //   build             built.c
 //   kernel list       built.c, too; task_list.c makes the tasks that follow from it
-//   measurement       gate_measure.c measures many series side by side, and duets.c plays their
-//                     pairs; measuring.c measures the series of a plain run
+//   measurement       measuring.c measures the series of a plain run one by one, and those of a gate
+//                     side by side; duets.c plays their pairs
 //   prediction, history, verdict
 //                     judge.c. explain.c says why; linking.c finds what the change itself accepts;
 //                     mixes.c computes what it costs a mix of problems; metrics.c compares the

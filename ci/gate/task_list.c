@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes the tasks of a run from builds, policy and devices, and finds what is known of each.
-// Nothing is built or measured here.
+// Makes the tasks of a run from builds, policy and devices, and finds what is known of each: its
+// stored results, the numbers by which it is judged, and whether a self test may take it. Nothing
+// is built or measured here.
 #include "ci/gate/task_list.h"
 
 #include "ci/gate/built.h"
 #include "ci/gate/linking.h"
 #include "model/gate/gate.h"
+#include "model/history/levels.h"
 #include "runner/code/plan_file.h"
 
 #include <assert.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 // ---- one task ----
@@ -22,6 +26,18 @@ void task_show(const struct task *task, struct context *context)
     char problem[PROBLEM_TEXT];
     problem_format(problem, &task->result->problem);
     progress_step(&context->progress, "%s %s", task->result->kernel, problem);
+}
+
+bool task_is_recorded(const struct task *task)
+{
+    const bool plan = (task->base && task->base->plan) || (task->head && task->head->plan);
+    return (task->rule->device_code || plan) && strcmp(task->device->policy->kind, "cuda") == 0;
+}
+
+bool task_is_paired(const struct task *task)
+{
+    return task->base && task->head && !task->device->away &&
+           strcmp(task->base->code, task->head->code) != 0;
 }
 
 // The number of units on which series that are planned for `device` may have been measured.
@@ -166,6 +182,51 @@ int task_known_to_fail(struct task_failure *out, const struct task *task, struct
     *out = failure;
     return 0;
 }
+
+// ---- the policy of one task ----
+//
+// The gate's numbers for one task: defaults, the policy's, and the scatter that earlier runs saw in
+// the series.
+
+int task_policy(struct gate_policy *out, struct context *context, const struct task *task,
+                const struct sample *base, size_t count, struct error *err)
+{
+    const struct policy_gate gate = policy_gate_for(&context->policy, task->rule);
+    const struct context_device *device = task->device;
+    const struct problem *problem = &task->result->problem;
+    struct gate_policy policy =
+        gate_policy_default(device->policy->kind, gate_size_ns(base, count, problem, &device->gpu));
+    if (task_is_recorded(task))
+        gate_policy_records(&policy);
+    policy.regime = problem->regime;
+    policy.alpha = gate.alpha;
+    policy.processes = gate.processes;
+    policy.max_pairs = gate.max_pairs;
+    if (gate.margin > 0) {
+        policy.floor *= gate.margin / policy.margin;
+        policy.margin = gate.margin;
+    }
+    const struct series series = {task->result->kernel, problem, device->unit.uuid};
+    struct pair_scale *stored = NULL;
+    size_t runs = 0;
+    if (store_scale(&stored, &runs, context->store, &series, 8, task->run->id, &task->run->arena,
+                    err))
+        return -1;
+    double sum = 0, pairs = 0;
+    for (size_t i = 0; i < runs; i++) {
+        if (stored[i].sd_mad > 0 && stored[i].pairs >= 8) {
+            sum += log(stored[i].sd_mad) * stored[i].pairs;
+            pairs += stored[i].pairs;
+        }
+    }
+    if (pairs > 0)
+        gate_policy_learn(&policy, (struct moderation){0, 0}, exp(sum / pairs), pairs);
+    gate_policy_use(&policy, task->use, levels_prior.sd);
+    *out = policy;
+    return 0;
+}
+
+// ---- the tasks of a run ----
 
 struct planning {
     struct task_list *tasks;
@@ -392,6 +453,86 @@ int task_list_of_comparison(struct task_list *tasks, struct run *run, struct con
             return -1;
     }
     return 0;
+}
+
+// ---- self tests ----
+//
+// The order in which series are chosen for a gate's test of itself.
+
+// The reference of a problem that is not plain reads its operands element by element.
+static const double form_factor = 8;
+
+enum sample_role self_tests_role(const struct task *task)
+{
+    return task->base ? ROLE_BASE : ROLE_HEAD;
+}
+
+// Adds tasks in strides, so that the first few come from all parts of the list.
+static size_t add_compared(struct task **order, struct task *const *compared, size_t count,
+                           size_t wanted)
+{
+    const size_t stride = (count + wanted - 1) / wanted;
+    size_t added = 0;
+    for (size_t turn = 0; turn < stride * wanted; turn++) {
+        const size_t at = turn % wanted * stride + turn / wanted;
+        if (at < count)
+            order[added++] = compared[at];
+    }
+    return added;
+}
+
+// Whether a verdict depends on pairs measured on this device.
+static bool has_pairs(const struct task_list *tasks, const struct context_device *device)
+{
+    for (size_t i = 0; i < tasks->count; i++) {
+        if (tasks->items[i].device->policy == device->policy && task_is_paired(&tasks->items[i]))
+            return true;
+    }
+    return false;
+}
+
+// The cost of a task's reference, in operations of a plain one. For a kernel that is no GEMM only
+// its library knows it.
+static double cost(const struct task *task)
+{
+    const struct problem *problem = &task->result->problem;
+    if (problem->number_count)
+        return INFINITY;
+    return problem_flops(problem) * (problem_is_plain(problem) ? 1 : form_factor);
+}
+
+// Sorts by cost. A pair that is not compared now has failed before, or is known from an interrupted
+// run, so it comes last.
+static int by_cost(const void *left, const void *right)
+{
+    const struct task *a = *(const struct task *const *)left;
+    const struct task *b = *(const struct task *const *)right;
+    const bool paired[] = {task_is_paired(a), task_is_paired(b)};
+    const double costs[] = {cost(a), cost(b)};
+    if (paired[0] != paired[1])
+        return paired[0] - paired[1];
+    if (costs[0] != costs[1])
+        return costs[0] < costs[1] ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+size_t self_tests_order(struct task **order, const struct task_list *tasks,
+                        struct task *const *compared, size_t compared_count, size_t wanted)
+{
+    if (wanted == 0)
+        return 0;
+    const size_t first = add_compared(order, compared, compared_count, wanted);
+    size_t count = first, next = 0;
+    for (size_t i = 0; i < tasks->count; i++) {
+        struct task *task = &tasks->items[i];
+        if (next < compared_count && compared[next] == task)
+            next++;
+        else if (task->head && !task->device->away && has_pairs(tasks, task->device))
+            order[count++] = task;
+    }
+    if (count > first)
+        qsort(order + first, count - first, sizeof(struct task *), by_cost);
+    return count;
 }
 
 // ---- what would not be measured ----

@@ -18,6 +18,19 @@ struct task {
     enum gate_use use;                      // what its pairs are used for
 };
 
+// Whether the policy asks for this task to be replayed from records.
+bool task_is_recorded(const struct task *task);
+
+// Whether a task is measured by pairs: both builds have it here, and not with the same code.
+bool task_is_paired(const struct task *task);
+
+// The gate's numbers for a task. They are the defaults for its device and size, with the policy's
+// numbers on top. The size is gate_size_ns() of the base's samples, so that measuring and judging
+// again agree. The scale comes from earlier runs of this series only: a run that has stored its
+// pairs already must judge them as it did while measuring.
+int task_policy(struct gate_policy *out, struct context *context, const struct task *task,
+                const struct sample *base, size_t count, struct error *err);
+
 // Shows on the progress line which series is being measured.
 void task_show(const struct task *task, struct context *context);
 
@@ -57,6 +70,29 @@ struct task_list {
 // that no section of the policy names are left out; a note says how many.
 int task_list_make(struct task_list *out, struct run *run, struct context *context,
                    const struct built *base, const struct built *head, struct error *err);
+
+// ---- self tests ----
+//
+// A self test plays pairs of a build with itself, among the gate's other pairs and in the same
+// processes. A difference between the two can only be chance or the machine's doing, so a run that
+// finds one is void.
+//
+// Series that the gate compares are taken first, because verdicts depend on them alone. They are
+// timed here in the way that is to be tested (same device, same kernel, records or libraries).
+// Opening them again is cheap: the record is made, the libraries are loaded and, for a plain
+// problem, the reference is computed. When they are not enough, other series on the same devices
+// are taken, those with cheap references first: the reference of 4096x4096x7168 with block scales
+// takes longer than a whole gate of small series.
+
+// Fills `order`, which has room for all tasks, with the tasks that a self test may take, and
+// returns their number. `compared` are the tasks that are now to be measured as pairs, in their
+// order. The first `wanted` entries of `order` are spread over them.
+size_t self_tests_order(struct task **order, const struct task_list *tasks,
+                        struct task *const *compared, size_t compared_count, size_t wanted);
+
+// The build that meets itself in the task's self test. It is the base where possible, because the
+// base is known to work more often.
+enum sample_role self_tests_role(const struct task *task);
 
 // One series of two commits that is compared by a link or a step of a bisection.
 struct compared_series {

@@ -175,3 +175,33 @@ void progress_end(struct progress *progress)
 {
     clear_line(progress);
 }
+
+// ==== pace ====
+//
+// Expected times, by least squares over running sums.
+
+void pace_add(struct pace *pace, double size, double seconds)
+{
+    pace->count += 1;
+    pace->size += size;
+    pace->size2 += size * size;
+    pace->seconds += seconds;
+    pace->product += size * seconds;
+}
+
+double pace_expect(const struct pace *p, double size)
+{
+    if (p->count == 0)
+        return NAN;
+    const double mean = p->seconds / p->count, middle = p->size / p->count;
+    const double spread = p->size2 - p->size * middle;
+    double slope = (p->product - p->seconds * middle) / spread, fixed = mean - slope * middle;
+    // If all sizes are alike, a larger one is expected to take longer, and a smaller one as long.
+    if (!(spread > 1e-9 * p->size2))
+        return middle > 0 ? mean * fmax(1, size / middle) : mean;
+    if (slope < 0)
+        slope = 0, fixed = mean;
+    if (fixed < 0)
+        fixed = 0, slope = p->product / p->size2;
+    return fixed + slope * size;
+}

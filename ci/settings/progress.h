@@ -39,6 +39,22 @@ size_t progress_line(char *out, size_t size, const struct progress *progress, si
 
 double monotonic_s(void);
 
+// ==== pace ====
+//
+// Estimates how long the rest of the work takes: a line through the series that this run has
+// measured, from a series' size to its seconds. The line carries the cost of every series whatever
+// its size (opening, checking, flushing caches), and the added cost of a long one.
+
+struct pace {
+    double count, size, size2, seconds, product; // number of points, and sums over them
+};
+
+// Adds a point: a series of this size took, or is expected to take, so many seconds.
+void pace_add(struct pace *pace, double size, double seconds);
+
+// The expected seconds of a series of this size; NaN before anything is known.
+double pace_expect(const struct pace *pace, double size);
+
 // ==== untrusted text ====
 //
 // Lines for people, on a terminal or in a CI service's log, made of untrusted text.

@@ -2,7 +2,6 @@
 //
 // What a person sees while work goes on: the line at any width, the share that is done, how long
 // the rest takes when some series are long, and a real run on a terminal of 40 columns.
-#include "ci/gate/measuring.h"
 #include "ci/settings/progress.h"
 #include "model/result.h"
 #include "tests/helpers/helper_files.h"

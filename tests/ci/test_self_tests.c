@@ -2,7 +2,7 @@
 //
 // Which series a gate tests itself on: those that it compares, spread over them, and then what
 // costs least on the same device.
-#include "ci/gate/measuring.h"
+#include "ci/gate/task_list.h"
 #include "tests/helpers/test.h"
 
 enum { TASKS = 8 };

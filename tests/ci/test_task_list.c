@@ -2,7 +2,7 @@
 //
 // What a gate takes from earlier runs: the scale of its series, and a margin that does not go by
 // how hot the GPU is.
-#include "ci/gate/measuring.h"
+#include "ci/gate/task_list.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_store.h"
 #include "tests/helpers/test.h"
@@ -33,11 +33,11 @@ TEST(scale_comes_from_other_runs_only)
     struct task task = {
         .run = &run, .result = r, .rule = &context.policy.kernels[0], .device = &device};
     struct run other = {.id = run.id + 1};
-    assert_int_equal(measuring_policy(&own, &context, &task, r->base.samples, r->base.count, &err),
+    assert_int_equal(task_policy(&own, &context, &task, r->base.samples, r->base.count, &err),
                      0);
     task.run = &other;
     assert_int_equal(
-        measuring_policy(&later, &context, &task, r->base.samples, r->base.count, &err), 0);
+        task_policy(&later, &context, &task, r->base.samples, r->base.count, &err), 0);
     run_free(&other);
     const struct gate_policy plain = gate_policy_default("host", 1e6);
     assert_true(own.scale == plain.scale && own.scale_pairs == 0);
@@ -81,10 +81,10 @@ TEST(margin_does_not_go_by_how_hot_the_gpu_is)
                                      .clock_hz = days[i].clock_ghz * 1e9};
         struct gate_policy policy;
         task.rule = &context.policy.kernels[0];
-        assert_int_equal(measuring_policy(&policy, &context, &task, &first, 1, &err), 0);
+        assert_int_equal(task_policy(&policy, &context, &task, &first, 1, &err), 0);
         assert_true(policy.margin == days[i].margin && policy.floor == days[i].margin / 2);
         task.rule = &by_code;
-        assert_int_equal(measuring_policy(&policy, &context, &task, &first, 1, &err), 0);
+        assert_int_equal(task_policy(&policy, &context, &task, &first, 1, &err), 0);
         const double by_records = days[i].margin == 0.005 ? 0.003 : 0.0015;
         assert_true(policy.margin == by_records && policy.floor == by_records / 2);
     }
