@@ -399,6 +399,250 @@ static void rows_print_end(struct rows_printer *p)
     json_newline(&p->json);
 }
 
+// ==== problems given as words ====
+//
+// Turns problems given as words, with lists of tiles and clusters, into a CSV, so that they are
+// handled like any other CSV from there on.
+
+// The tiles and clusters that seed 0 sweeps over.
+static const struct sides_list sides_usual_tiles = {{{64, 64, 0},
+                                                     {64, 128, 0},
+                                                     {64, 192, 0},
+                                                     {64, 256, 0},
+                                                     {128, 64, 0},
+                                                     {128, 128, 0},
+                                                     {128, 192, 0},
+                                                     {128, 256, 0}},
+                                                    8,
+                                                    true};
+static const struct sides_list sides_usual_clusters = {{{1, 1, 0}, {2, 1, 0}, {2, 2, 0}}, 3, true};
+
+// Whether a tile is swept. Tensor cores that apply scales themselves (tcgen05) take 128 rows at a
+// time, so seed 0 sweeps only such tiles for these types.
+static bool is_swept(const struct sides *tile, const struct sides_list *tiles,
+                     const struct problem *p)
+{
+    const bool scaled = p->in == DTYPE_E2M1 || (p->scales.vector > 0 && p->scales.vector <= 32);
+    return !tiles->usual || !scaled || tile->m >= 128;
+}
+
+// Writes the sides of a tile or cluster; a side that is not given leaves its cell empty.
+static void put_sides(struct csv_line *line, const int32_t *sides, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        csv_real(line, sides[i] ? (double)sides[i] : NAN);
+}
+
+static void put_row(struct buffer *text, const struct problem *p, const struct sides *tile,
+                    const struct sides *cluster, const struct traits *t)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, p);
+    struct csv_line line = {.out = text};
+    const int64_t sizes[] = {p->m, p->n, p->k};
+    const int32_t traits[] = {tile->m, tile->n, tile->k, cluster->m, cluster->n, t->stages};
+    for (size_t i = 0; i < ARRAY_COUNT(sizes); i++)
+        csv_int(&line, sizes[i]);
+    csv_text(&line, dtype_name(p->in));
+    csv_text(&line, dtype_name(p->out));
+    put_sides(&line, traits, ARRAY_COUNT(traits));
+    csv_int(&line, p->batch);
+    csv_text(&line, layout_name(p->layout));
+    csv_text(&line, epilogue_name(p->epilogue));
+    csv_text(&line, problem);
+    // A problem's text has no word for cold, so a problem that named it says it here.
+    csv_text(&line, p->regime_named ? regime_name(p->regime) : "");
+    csv_end(&line, "\n");
+}
+
+// Makes one row for every problem with every tile and every cluster. An empty list leaves its
+// columns empty. `traits` are the kernel's other traits, from the options.
+static int problem_rows(struct csv *out, const char *const *problems, size_t count,
+                        const struct sides_list *tiles, const struct sides_list *clusters,
+                        const struct traits *traits, struct error *err)
+{
+    static const struct sides unsaid;
+    struct buffer text = {0};
+    buffer_puts(&text,
+                "m,n,k,in_dtype,out_dtype,cta_m,cta_n,cta_k,cluster_m,cluster_n,stages,batch,"
+                "layout,epilogue,problem,regime\n");
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        struct problem p;
+        result = problem_parse(&p, problems[i], err);
+        for (size_t t = 0; t < (tiles->count ? tiles->count : 1) && result == 0; t++) {
+            const struct sides *tile = tiles->count ? &tiles->items[t] : &unsaid;
+            if (!is_swept(tile, tiles, &p))
+                continue;
+            for (size_t c = 0; c < (clusters->count ? clusters->count : 1); c++)
+                put_row(&text, &p, tile, clusters->count ? &clusters->items[c] : &unsaid, traits);
+        }
+    }
+    if (result == 0)
+        result = csv_parse(out, text.bytes, text.length, "arguments", err);
+    buffer_free(&text);
+    return result;
+}
+
+// ---- a list in a CSV ----
+
+// The columns that a list may have beside its problem: those of a sweep, of the types and of the
+// layouts. Their names are those of seed 0's tables.
+static const char *const sweep_columns[] = {"mma_m", "mma_n",     "cta_m",    "cta_n",
+                                            "cta_k", "cluster_m", "cluster_n"};
+static const char *const type_columns[] = {"in_dtype", "acc_dtype", "out_dtype", "sf_dtype",
+                                           "sf_vec_size"};
+static const char *const major_columns[] = {"a_major", "b_major", "c_major"};
+
+struct problem_list {
+    const struct csv *csv;
+    struct problem type; // m, n and k are not used
+    bool typed, lies;    // typed: it has a type; lies: its rows give the operands' layouts
+};
+
+static bool is_one_of(const char *const *columns, size_t count, const char *column)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(column, columns[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_written(const struct problem_list *l, const char *column)
+{
+    return is_one_of(sweep_columns, ARRAY_COUNT(sweep_columns), column) ||
+           (l->typed && is_one_of(type_columns, ARRAY_COUNT(type_columns), column));
+}
+
+static bool says_how_operands_lie(const struct csv *csv)
+{
+    return csv_column(csv, "layout") >= 0 || csv_column(csv, "a_major") >= 0 ||
+           csv_column(csv, "b_major") >= 0;
+}
+
+// The name of a type in these columns, which only know scales for vectors along K.
+static int read_list_type(struct problem_list *l, const char *type, struct error *err)
+{
+    struct error why;
+    char *text = xprintf("64x64x64:%s", type);
+    const int bad = problem_parse(&l->type, text, &why);
+    free(text);
+    if (bad)
+        return error_set(err, "--dtype %.40s: no element type (bf16, fp8, nvfp4, fp8-bf16 ...)",
+                         type);
+    struct problem plain = {.m = 64, .n = 64, .k = 64, .batch = 1};
+    char all[PROBLEM_TEXT], known[PROBLEM_TEXT];
+    plain.in = l->type.in;
+    plain.out = l->type.out;
+    plain.layout = l->lies ? LAYOUT_TN : l->type.layout;
+    plain.scales = l->type.scales;
+    plain.scales.rows_a = plain.scales.rows_b = plain.scales.vector > 0;
+    problem_format(all, &l->type);
+    problem_format(known, &plain);
+    return strcmp(all, known) ? error_set(err,
+                                          "--dtype %.60s says more than a type and a layout; "
+                                          "put the rest into the list's own columns, or whole "
+                                          "problems into its column problem",
+                                          type)
+                              : 0;
+}
+
+static void put_type(struct csv_line *line, const struct problem_list *l)
+{
+    const struct problem *p = &l->type;
+    csv_text(line, dtype_name(p->in));
+    csv_text(line, dtype_name(DTYPE_FP32));
+    csv_text(line, dtype_name(p->out));
+    csv_text(line, p->scales.vector ? dtype_name(p->scales.type) : NULL);
+    put_sides(line, &(const int32_t){p->scales.vector}, 1);
+    if (l->lies)
+        return;
+    csv_text(line, p->layout == LAYOUT_NT || p->layout == LAYOUT_TT ? "m" : "k");
+    csv_text(line, p->layout == LAYOUT_NN || p->layout == LAYOUT_NT ? "n" : "k");
+    csv_text(line, "n");
+}
+
+static void put_names(struct csv_line *line, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        csv_text(line, names[i]);
+}
+
+// Writes the list's own fields of a row, or of the header.
+static void put_own(struct csv_line *line, const struct problem_list *l, const char *const *fields)
+{
+    for (size_t c = 0; c < l->csv->columns; c++) {
+        if (!is_written(l, l->csv->header[c]))
+            csv_text(line, csv_plain(fields[c]));
+    }
+}
+
+static void put_listed(struct csv_line *line, const struct problem_list *l, size_t row,
+                       const struct sides *tile, const struct sides *cluster)
+{
+    put_own(line, l, (const char *const *)l->csv->rows[row].fields);
+    if (l->typed)
+        put_type(line, l);
+    // Two blocks of a cluster multiply together, as in seed 0's kernels.
+    const int32_t sides[] = {tile->m * (cluster->m % 2 == 0 && cluster->m ? 2 : 1),
+                             tile->n,
+                             tile->m,
+                             tile->n,
+                             tile->k,
+                             cluster->m,
+                             cluster->n};
+    put_sides(line, sides, ARRAY_COUNT(sides));
+    csv_end(line, "\n");
+}
+
+static void put_list(struct buffer *out, const struct problem_list *l,
+                     const struct sides_list *tiles, const struct sides_list *clusters)
+{
+    static const struct sides unsaid;
+    struct csv_line line = {.out = out};
+    put_own(&line, l, (const char *const *)l->csv->header);
+    if (l->typed)
+        put_names(&line, type_columns, ARRAY_COUNT(type_columns));
+    if (l->typed && !l->lies)
+        put_names(&line, major_columns, ARRAY_COUNT(major_columns));
+    put_names(&line, sweep_columns, ARRAY_COUNT(sweep_columns));
+    csv_end(&line, "\n");
+    for (size_t i = 0; i < l->csv->count; i++) {
+        const struct row none = {0};
+        struct row row = {.problem = l->type};
+        struct error why; // a faulty row is reported where rows are read
+        if (!l->typed)
+            (void)row_read(&row, l->csv, i, "the list", &none, &why);
+        for (size_t t = 0; t < (tiles->count ? tiles->count : 1); t++) {
+            const struct sides *tile = tiles->count ? &tiles->items[t] : &unsaid;
+            if (!is_swept(tile, tiles, &row.problem))
+                continue;
+            for (size_t c = 0; c < (clusters->count ? clusters->count : 1); c++)
+                put_listed(&line, l, i, tile, clusters->count ? &clusters->items[c] : &unsaid);
+        }
+    }
+}
+
+// Does the same for a list of problems (m, n, k, and in_dtype unless `type` replaces it). The rows
+// have the columns of seed 0's results and the list's other columns.
+static int problem_list_rows(struct csv *out, const struct csv *list, const char *type,
+                             const struct sides_list *tiles, const struct sides_list *clusters,
+                             struct error *err)
+{
+    struct buffer text = {0};
+    struct problem_list l = {.csv = list, .typed = type != NULL};
+    l.lies = says_how_operands_lie(list);
+    if (type && read_list_type(&l, type, err))
+        return -1;
+    put_list(&text, &l, tiles, clusters);
+    int result = csv_parse(out, text.bytes, text.length, "the list", err);
+    buffer_free(&text);
+    return result;
+}
+
+// ==== the command ====
+
 struct arguments {
     struct options options;
     const char *model, *csv, *type, *trace, *svg, *bias;

@@ -75,10 +75,7 @@ int row_number(double *out, const struct csv *csv, size_t index, const char *col
 int row_measured(double *out, const struct csv *csv, size_t index, const char *path,
                  struct error *err);
 
-// ==== problems given as words ====
-//
-// Turns problems given as words, with lists of tiles and clusters, into a CSV, so that they are
-// handled like any other CSV from there on.
+// ==== sides of tiles and clusters ====
 
 enum { SIDES_MOST = 64 };
 
@@ -94,19 +91,4 @@ struct sides_list {
 // Parses a list such as "128x256x64,64x64": each item has at least two sides, k only if `depth`.
 // -1: it is no such list.
 int sides_parse(struct sides_list *out, const char *text, bool depth);
-// The tiles and clusters that seed 0 sweeps over.
-extern const struct sides_list sides_usual_tiles, sides_usual_clusters;
-
-// Makes one row for every problem with every tile and every cluster. An empty list leaves its
-// columns empty. `traits` are the kernel's other traits, from the options.
-int problem_rows(struct csv *out, const char *const *problems, size_t count,
-                 const struct sides_list *tiles, const struct sides_list *clusters,
-                 const struct traits *traits, struct error *err);
-
-// Does the same for a list of problems (m, n, k, and in_dtype unless `type` replaces it). The rows
-// have the columns of seed 0's results and the list's other columns.
-int problem_list_rows(struct csv *out, const struct csv *list, const char *type,
-                      const struct sides_list *tiles, const struct sides_list *clusters,
-                      struct error *err);
-
 #endif
