@@ -872,6 +872,128 @@ static void series_print_json(const struct series_view *view)
     answer_end(&answer);
 }
 
+// ---- the accuracy of models ----
+
+static const struct column_head accuracy_columns[] = {
+    {"model", -20}, {"kernel", -24}, {"type", -5}, {"rows", 5},     {"MAPE %", 8},
+    {"bias %", 8},  {"in 10 %", 8},  {"tau", 6},   {"commit", -10}, {"what", 0}};
+
+static void accuracy_row(const struct text_table *table, const struct accuracy_series *s,
+                         const struct kept_accuracy *n, const char *what)
+{
+    char *model = plain_line(s->model), *kernel = plain_line(s->kernel);
+    table_row(table, "%s\t%s\t%s\t%zu\t%.2f\t%+.2f\t%.1f\t%.2f\t%.10s\t%s", model, kernel,
+              dtype_name(s->dtype), n->count, 100 * n->mape, 100 * n->bias, 100 * n->within, n->tau,
+              n->commit, what);
+    free(model);
+    free(kernel);
+}
+
+static const struct change *change_at(const struct changepoints *changes, size_t run)
+{
+    for (size_t i = 0; i < changes->count; i++) {
+        if (changes->changes[i].index == run)
+            return &changes->changes[i];
+    }
+    return NULL;
+}
+
+static void accuracy_changes(const struct text_table *table, const struct accuracy_series *s,
+                             size_t run)
+{
+    const struct change *bias = change_at(&s->bias, run), *error = change_at(&s->error, run);
+    char what[96];
+    size_t used = 0;
+    if (!bias && !error)
+        return;
+    if (bias)
+        used = (size_t)snprintf(what, sizeof(what), "bias moved by %+.2f %%%s",
+                                100 * expm1(bias->size.value), error ? ", " : "");
+    if (error)
+        snprintf(what + used, sizeof(what) - used, "MAPE went from %.2f %% to %.2f %%",
+                 100 * exp(error->before) - 0.1, 100 * exp(error->after) - 0.1);
+    accuracy_row(table, s, &s->runs[run], what);
+}
+
+// The table has the newest run and the runs at which the bias moved.
+static void accuracy_print_table(const struct accuracy_history *accuracy)
+{
+    struct buffer out = {0};
+    const struct text_table table = {&out, accuracy_columns, ARRAY_COUNT(accuracy_columns)};
+    table_heads(&table);
+    for (size_t i = 0; i < accuracy->count; i++) {
+        const struct accuracy_series *s = &accuracy->series[i];
+        for (size_t k = 0; k < s->count; k++)
+            accuracy_changes(&table, s, k);
+        accuracy_row(&table, s, &s->runs[s->count - 1], "newest");
+    }
+    buffer_print(&out, stdout);
+}
+
+static void accuracy_print_csv(const struct accuracy_history *accuracy)
+{
+    struct buffer out = {0};
+    struct csv_line line = {.out = &out};
+    csv_raw(&line, "model,kernel,dtype,device,commit,time_s,rows,mape,bias,within_10,tau,"
+                   "bias_moved,mape_moved");
+    csv_end(&line, "\n");
+    for (size_t i = 0; i < accuracy->count; i++) {
+        const struct accuracy_series *s = &accuracy->series[i];
+        for (size_t k = 0; k < s->count; k++) {
+            const struct kept_accuracy *n = &s->runs[k];
+            csv_clean(&line, s->model);
+            csv_clean(&line, s->kernel);
+            csv_text(&line, dtype_name(s->dtype));
+            csv_clean(&line, s->device_uuid);
+            csv_text(&line, n->commit);
+            csv_int(&line, n->time_s);
+            csv_int(&line, (int64_t)n->count);
+            csv_rounded(&line, n->mape);
+            csv_rounded(&line, n->bias);
+            csv_rounded(&line, n->within);
+            csv_rounded(&line, n->tau);
+            csv_int(&line, change_at(&s->bias, k) != NULL);
+            csv_int(&line, change_at(&s->error, k) != NULL);
+            csv_end(&line, "\n");
+        }
+    }
+    buffer_print(&out, stdout);
+}
+
+static void accuracy_print_json(const struct accuracy_history *accuracy)
+{
+    struct buffer out = {0};
+    struct json json = {.out = &out};
+    json_begin(&json, NULL, '{');
+    json_begin(&json, "accuracy", '[');
+    for (size_t i = 0; i < accuracy->count; i++) {
+        const struct accuracy_series *s = &accuracy->series[i];
+        for (size_t k = 0; k < s->count; k++) {
+            const struct kept_accuracy *n = &s->runs[k];
+            json_newline(&json);
+            json_begin(&json, NULL, '{');
+            json_clean(&json, "model", s->model);
+            json_clean(&json, "kernel", s->kernel);
+            json_clean(&json, "dtype", dtype_name(s->dtype));
+            json_clean(&json, "device", s->device_uuid);
+            json_clean(&json, "commit", n->commit);
+            json_time(&json, "time_s", n->time_s);
+            json_int(&json, "rows", (int64_t)n->count);
+            json_number(&json, "mape", n->mape);
+            json_number(&json, "bias", n->bias);
+            json_number(&json, "within_10", n->within);
+            json_number(&json, "tau", n->tau);
+            json_bool(&json, "bias_moved", change_at(&s->bias, k) != NULL);
+            json_bool(&json, "mape_moved", change_at(&s->error, k) != NULL);
+            json_end(&json, '}');
+        }
+    }
+    json_end(&json, ']');
+    json_end(&json, '}');
+    buffer_puts(&out, "\n");
+    buffer_print(&out, stdout);
+}
+
 // ---- the two sources of series ----
 
 static const struct format {
@@ -880,9 +1002,9 @@ static const struct format {
                    const struct history_wanted *wanted);
     void (*accuracy)(const struct accuracy_history *accuracy);
     void (*column)(const struct series_view *view);
-} formats[] = {{"table", history_print_table, accuracy_history_print_table, series_print_table},
-               {"csv", history_print_csv, accuracy_history_print_csv, series_print_csv},
-               {"json", history_print_json, accuracy_history_print_json, series_print_json}};
+} formats[] = {{"table", history_print_table, accuracy_print_table, series_print_table},
+               {"csv", history_print_csv, accuracy_print_csv, series_print_csv},
+               {"json", history_print_json, accuracy_print_json, series_print_json}};
 
 static int print(const struct history_set *set, const struct metric_history *metrics,
                  const struct history_wanted *wanted, const struct accuracy_history *accuracy,

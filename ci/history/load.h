@@ -131,13 +131,6 @@ void accuracy_history_free(struct accuracy_history *accuracy);
 int accuracy_history_load(struct accuracy_history *out, struct store *store,
                           const struct history_wanted *wanted, size_t limit, struct error *err);
 
-// Prints to standard output. The table has the newest run and the runs at which the bias moved.
-void accuracy_history_print_table(const struct accuracy_history *accuracy);
-
-void accuracy_history_print_csv(const struct accuracy_history *accuracy);
-
-void accuracy_history_print_json(const struct accuracy_history *accuracy);
-
 // ==== the history of metrics ====
 //
 // The history of a policy's metrics (ci/settings/metric.h) along HEAD's line of first parents:
