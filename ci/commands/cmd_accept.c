@@ -264,7 +264,7 @@ static int accept_changes(const struct arguments *a, struct context *context, st
     if (context_open(context, &a->options, err))
         return -1;
     struct arena *arena = &context->arena;
-    if (!a->file && context_is_bare(context))
+    if (!a->file && repository_is_bare(context->repository))
         return error_set(err,
                          "%s: a bare repository has no checkout to write to; give --file FILE, "
                          "and commit it as " EPOCHS_PATH " of a clone",

@@ -246,9 +246,11 @@ static const char *plain_name(const char *name, struct arena *arena)
 
 static const char *clean(const char *text, struct arena *arena)
 {
-    char *line = launch_clean(text);
-    const char *copy = arena_strdup(arena, line);
-    free(line);
+    struct buffer line = {0};
+    buffer_puts(&line, "");
+    clean_line(&line, text, CLEAN_LINE);
+    const char *copy = arena_strdup(arena, line.bytes);
+    buffer_free(&line);
     return copy;
 }
 

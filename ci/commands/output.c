@@ -195,7 +195,7 @@ int output_reports(const struct run *run, const struct context *context, const c
     int status = output_directory(directory, err) ||
                          output_context(&known, run, context, &arena, err) ||
                          report_write_all(directory, run, &known, err) ||
-                         (ours && context_ignore(directory, err))
+                         (ours && text_file_ignore(directory, err))
                      ? -1
                      : 0;
     arena_free(&arena);
@@ -470,14 +470,6 @@ void output_plan(struct answer *answer, const struct run *run, const bool *compa
 //
 // Prints launches: shapes, attributes, and which bytes of their parameters are addresses.
 
-char *launch_clean(const char *text)
-{
-    struct buffer line = {0};
-    clean_line(&line, text, CLEAN_LINE);
-    buffer_add(&line, "", 1);
-    return line.bytes;
-}
-
 static void print_order(const struct record_launch *l)
 {
     if (!l->stream && !l->after_count)
@@ -524,9 +516,11 @@ static void print_map(const struct record_map *map)
 
 static void print_kernel(const struct record_launch *l, size_t index)
 {
-    char *function = launch_clean(l->function);
-    printf("launch %zu   %s\n", index, function);
-    free(function);
+    struct buffer function = {0};
+    buffer_puts(&function, "");
+    clean_line(&function, l->function, CLEAN_LINE);
+    printf("launch %zu   %s\n", index, function.bytes);
+    buffer_free(&function);
     printf("           grid %u x %u x %u, block %u x %u x %u, cluster %u x %u x %u, %u bytes of "
            "shared memory%s%s\n",
            l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->cluster[0],

@@ -95,10 +95,6 @@ void output_plan(struct answer *answer, const struct run *run, const bool *compa
 
 // ==== a record's launches, printed for people ====
 
-// Makes one line of an untrusted text, without anything that a terminal would obey. The caller
-// frees.
-char *launch_clean(const char *text) __attribute__((returns_nonnull));
-
 // Prints a record: problem, workspace, and each launch with its arguments.
 void launch_print_all(const struct record *record);
 

@@ -550,7 +550,7 @@ static void judge_drift(struct run *run, const struct task *task, const struct c
     struct result *r = task->result;
     const bool same = r->head_code[0] && strcmp(r->history.newest_code, r->head_code) == 0;
     drift_judge(&r->verdict, &r->history, &r->head, same, &policy);
-    const bool alone = r->verdict.cause == CAUSE_KERNEL && linking_confirms(run, r, context);
+    const bool alone = r->verdict.cause == CAUSE_KERNEL && context_confirms(context, run, r);
     if (alone) {
         r->verdict.kind = VERDICT_UNDECIDED;
         r->verdict.cause = CAUSE_NONE;
@@ -601,7 +601,7 @@ static int judge_link(struct run *run, const struct task *task, const struct lin
 static bool is_news(const struct run *run, const struct result *r, const struct context *context)
 {
     return linking_alarms(run, r, context) ||
-           (!linking_confirms(run, r, context) && r->history.count && r->head_code[0] &&
+           (!context_confirms(context, run, r) && r->history.count && r->head_code[0] &&
             strcmp(r->history.newest_code, r->head_code) != 0);
 }
 
@@ -618,7 +618,7 @@ static int last_link(struct link *out, bool *found, const struct run *run, const
     if (store_links(&links, &count, context->store, &series, arena, err))
         return -1;
     for (size_t i = 0; i < count; i++) {
-        const bool asked = links[i].back == 1 || linking_confirms(run, r, context);
+        const bool asked = links[i].back == 1 || context_confirms(context, run, r);
         const bool before = newest[0]
                                 ? asked && !strcmp(links[i].base_code, newest)
                                 : links[i].back == 1 && !strcmp(links[i].head.id, run->head.id);

@@ -508,16 +508,10 @@ struct walker { // one series, followed back
     bool over;
 };
 
-bool linking_links(const struct context_device *device, const struct context *context)
-{
-    const char *link = context->policy.link;
-    return link ? strcmp(link, "on") == 0 : strcmp(device->policy->kind, "cuda") == 0;
-}
-
 static bool wanted(const struct result *r, const struct context *context)
 {
     const struct context_device *device = &context->devices[r->device];
-    return linking_links(device, context) && !device->away && !r->control &&
+    return context_links(context, device) && !device->away && !r->control &&
            r->head.state == MEASURED_OK && r->head_code[0];
 }
 
@@ -680,13 +674,6 @@ static size_t begin(struct walker *walkers, const struct run *run, const struct 
 
 // ---- alarms ----
 
-bool linking_confirms(const struct run *run, const struct result *r, const struct context *context)
-{
-    const struct context_device *device = &context->devices[r->device];
-    const bool silent = !context->policy.link && strcmp(device->policy->kind, "host") == 0;
-    return silent && !device->away && !r->control && !run_names_toolchain(run);
-}
-
 // An alarm is raised also where the line had the head's code before: a slow change may come back
 // after its revert.
 bool linking_alarms(const struct run *run, const struct result *r, const struct context *context)
@@ -694,7 +681,7 @@ bool linking_alarms(const struct run *run, const struct result *r, const struct 
     const struct drift_policy policy =
         drift_policy_default(context->devices[r->device].policy->kind);
     struct verdict v;
-    if (!linking_confirms(run, r, context) || r->head.state != MEASURED_OK || !r->head_code[0] ||
+    if (!context_confirms(context, run, r) || r->head.state != MEASURED_OK || !r->head_code[0] ||
         !r->history.count || !strcmp(r->history.newest_code, r->head_code))
         return false;
     drift_judge(&v, &r->history, &r->head, false, &policy);

@@ -25,13 +25,6 @@ struct linking {
     bool within;
 };
 
-// Whether new codes are linked with earlier ones, so that the history consists of links and not
-// only of times.
-bool linking_links(const struct context_device *device, const struct context *context);
-
-// Whether a change that only absolute times show must be confirmed by a link before it is a
-// verdict. This is so for the series of a host, unless the policy says whether codes are linked.
-bool linking_confirms(const struct run *run, const struct result *r, const struct context *context);
 // Whether the times of a result are slower or faster than those of the previous code. Needs the
 // history.
 bool linking_alarms(const struct run *run, const struct result *r, const struct context *context);

@@ -96,7 +96,7 @@ static int came_back(bool *out, const struct task *task, struct context *context
     const struct series series = {r->kernel, &r->problem, task->device->unit.uuid};
     enum { LOOKED_AT = 1000 };
     struct line_past past = {0};
-    const bool asks = task->run->kind == RUN_MEASURE && !linking_links(task->device, context);
+    const bool asks = task->run->kind == RUN_MEASURE && !context_links(context, task->device);
     if (asks && line_past(&past, task->run, r, &series, LOOKED_AT, context, err))
         return -1;
     *out = past.returned;

@@ -6,6 +6,7 @@
 #include "baselines/store.h"
 #include "ci/settings/policy.h"
 #include "ci/settings/progress.h"
+#include "ci/settings/text_file.h"
 #include "model/buffer.h"
 #include "model/predict.h"
 #include "runner/bench/measure.h"
@@ -139,11 +140,6 @@ int context_toolchain(const struct toolchain **out, struct context *context, con
 
 // ---- the policy in force: its origin, which of its keys count, and what the options add ----
 
-bool context_is_bare(const struct context *context)
-{
-    return repository_is_bare(context->repository);
-}
-
 const char *context_commit_url(const struct context *context, struct arena *arena)
 {
     if (context->policy.commit_url || !context->repository)
@@ -223,14 +219,14 @@ static int read_policy(struct context *context, const char *commit, struct error
     const struct options *options = context->options;
     if (options->policy)
         return policy_load(&context->policy, options->policy, err);
-    if (!*commit && !context_is_bare(context) && !is_left_out(context)) {
+    if (!*commit && !repository_is_bare(context->repository) && !is_left_out(context)) {
         char *path = xprintf("%s/" POLICY_PATH, repository_directory(context->repository));
         int status = policy_load(&context->policy, path, err);
         free(path);
         return status;
     }
     struct commit head;
-    if (!*commit && !context_is_bare(context))
+    if (!*commit && !repository_is_bare(context->repository))
         progress_note(&context->progress, POLICY_PATH " is not checked out, so HEAD's is read");
     if (!*commit && repository_commit(&head, context->repository, "HEAD", &context->arena, err))
         return -1;
@@ -428,24 +424,6 @@ static int confine(struct context *context, const char *commit, struct error *er
     return 0;
 }
 
-int context_unjudged(bool *out, const struct context *context, const char *base, const char *head,
-                     struct error *err)
-{
-    const struct recipe *recipe = &context->trusted.recipe;
-    *out = false;
-    if (!context->otherwise)
-        return 0;
-    for (size_t i = 0; i < recipe->input_count || (i == 0 && !recipe->input_count); i++) {
-        const char *path = recipe->input_count ? recipe->inputs[i] : "";
-        char was[OBJECT_ID_TEXT], is[OBJECT_ID_TEXT];
-        if (repository_path_id(was, context->repository, base, path, err) ||
-            repository_path_id(is, context->repository, head, path, err))
-            return -1;
-        *out |= strcmp(was, is) != 0;
-    }
-    return 0;
-}
-
 bool context_strangers(const struct context *context, const char *commit)
 {
     struct repository_trust trust;
@@ -476,29 +454,11 @@ int context_policy(struct context *context, const char *commit, struct error *er
     return 0;
 }
 
-#define ELSEWHERE "give --store and --cache elsewhere"
-
 static int make_directory(const char *path, struct error *err)
 {
     if (mkdir(path, 0777) && errno != EEXIST)
-        return error_set(err, "%s: %s; " ELSEWHERE, path, strerror(errno));
+        return error_set(err, "%s: %s; give --store and --cache elsewhere", path, strerror(errno));
     return 0;
-}
-
-int context_ignore(const char *directory, struct error *err)
-{
-    char *path = xprintf("%s/.gitignore", directory);
-    int status = 0;
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0) {
-        if (write(fd, "*\n", 2) != 2)
-            status = error_set(err, "%s: %s; " ELSEWHERE, path, strerror(errno));
-        close(fd);
-    } else if (errno != EEXIST) {
-        status = error_set(err, "%s: %s; " ELSEWHERE, path, strerror(errno));
-    }
-    free(path);
-    return status;
 }
 
 int context_open(struct context *context, const struct options *options, struct error *err)
@@ -511,7 +471,7 @@ int context_open(struct context *context, const struct options *options, struct 
         return -1;
     context->state =
         arena_printf(&context->arena, "%s/%s", repository_directory(context->repository),
-                     context_is_bare(context) ? "plumb" : STATE);
+                     repository_is_bare(context->repository) ? "plumb" : STATE);
     return 0;
 }
 
@@ -521,7 +481,8 @@ static int open_state(struct context *context, struct error *err)
 {
     struct repository_trust trust;
     bool tracked = false;
-    if (!context_is_bare(context) && repository_tracks(&tracked, context->repository, STATE, err))
+    if (!repository_is_bare(context->repository) &&
+        repository_tracks(&tracked, context->repository, STATE, err))
         return -1;
     if (!tracked)
         return 0;
@@ -558,8 +519,9 @@ int context_store(struct context *context, enum store_mode mode, struct error *e
     const char *path = context->options->store;
     if (path)
         return open_named_store(context, path, mode, err);
-    if (open_state(context, err) || (mode == STORE_WRITE && (make_directory(context->state, err) ||
-                                                             context_ignore(context->state, err))))
+    if (open_state(context, err) ||
+        (mode == STORE_WRITE &&
+         (make_directory(context->state, err) || text_file_ignore(context->state, err))))
         return -1;
     path = arena_printf(&context->arena, "%s/store.db", context->state);
     return store_open(&context->store, path, mode, err);
@@ -646,7 +608,7 @@ void context_tell_edits(struct context *context, const char *commit)
     struct path_list edited = {0};
     struct commit head;
     struct error ignored; // an index that cannot be read tells nothing about a commit
-    if (!context_is_bare(context) &&
+    if (!repository_is_bare(context->repository) &&
         repository_commit(&head, context->repository, "HEAD", &arena, &ignored) == 0 &&
         strcmp(head.id, commit) == 0 &&
         repository_edited(&edited, context->repository, commit, recipe->inputs, recipe->input_count,
@@ -677,7 +639,7 @@ int context_builder(struct context *context, struct error *err)
     const char *cache = context->options->cache;
     if (!cache) {
         if (open_state(context, err) || make_directory(context->state, err) ||
-            context_ignore(context->state, err))
+            text_file_ignore(context->state, err))
             return -1;
         cache = arena_printf(&context->arena, "%s/cache", context->state);
     } else if (repository_refuse_brought(cache, BROUGHT_ANYTHING, err) ||
@@ -1341,6 +1303,19 @@ const struct context_device *context_first_unit(const struct context *context,
     while (device > context->devices && device->units == 0 && device[-1].policy == device->policy)
         device--;
     return device;
+}
+
+bool context_links(const struct context *context, const struct context_device *device)
+{
+    const char *link = context->policy.link;
+    return link ? strcmp(link, "on") == 0 : strcmp(device->policy->kind, "cuda") == 0;
+}
+
+bool context_confirms(const struct context *context, const struct run *run, const struct result *r)
+{
+    const struct context_device *device = &context->devices[r->device];
+    const bool silent = !context->policy.link && strcmp(device->policy->kind, "host") == 0;
+    return silent && !device->away && !r->control && !run_names_toolchain(run);
 }
 
 // ---- commands that need only a store ----

@@ -124,9 +124,6 @@ struct context {
 #define POLICY_PATH "ci/plumb.cfg"
 #define EPOCHS_PATH "baselines/epochs.txt"
 
-// Makes git ignore a folder that plumb made, without touching any file of the user's.
-int context_ignore(const char *directory, struct error *err);
-
 // Opens the repository and the state directory, which every later step needs. The caller calls
 // context_close(), also after a failure.
 int context_open(struct context *context, const struct options *options, struct error *err);
@@ -141,8 +138,6 @@ const char *context_selection(const struct context *context, struct arena *arena
 
 #define STATE ".plumb" // the folder in a checkout that has the store and the cache
 
-bool context_is_bare(const struct context *context); // the repository has no checkout
-
 // Reads the policy: the file of options->policy, or else the file at `commit` ("": the checkout's
 // file, or HEAD's in a bare repository). Unless the repository is the user's own
 // (repository_trusted()), each of its keys counts only where it is no laxer than the policy at the
@@ -152,11 +147,6 @@ bool context_is_bare(const struct context *context); // the repository has no ch
 // says what it left out. If no trusted branch is known, a commit's policy is refused, and a
 // checkout's policy builds and measures nothing.
 int context_policy(struct context *context, const char *commit, struct error *err);
-
-// Whether a change touches files that context->otherwise builds or captures. Such a change may have
-// added a kernel, and made one slower, that this policy does not see.
-int context_unjudged(bool *out, const struct context *context, const char *base, const char *head,
-                     struct error *err);
 
 // Whether a commit is untrusted: the repository is not the user's own, and the trusted branch does
 // not have the commit.
@@ -200,6 +190,14 @@ int context_devices(struct context *context, struct error *err);
 // The first of a device's equal units; plans are made for it and hold for all of them.
 const struct context_device *context_first_unit(const struct context *context,
                                                 const struct context_device *device);
+
+// Whether new codes are linked with earlier ones on this device, so that the history consists of
+// links and not only of times.
+bool context_links(const struct context *context, const struct context_device *device);
+
+// Whether a change that only absolute times show must be confirmed by a link before it is a
+// verdict. This is so for the series of a host, unless the policy says whether codes are linked.
+bool context_confirms(const struct context *context, const struct run *run, const struct result *r);
 
 void context_close(struct context *context);
 

@@ -55,6 +55,20 @@ int text_file_write(const char *path, const struct buffer *text, struct error *e
     return output_file_close(&out, 0, err); // which notices output that could not be written
 }
 
+int text_file_ignore(const char *directory, struct error *err)
+{
+    char *path = xprintf("%s/.gitignore", directory);
+    int status = 0;
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 ? errno != EEXIST : write(fd, "*\n", 2) != 2)
+        status =
+            error_set(err, "%s: %s; give --store and --cache elsewhere", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return status;
+}
+
 bool output_failed(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};

@@ -13,6 +13,9 @@
 int text_file_read(char **text, size_t *length, const char *path, struct error *err);
 int text_file_write(const char *path, const struct buffer *text, struct error *err);
 
+// Makes git ignore a folder that plumb made, without touching any file of the user's.
+int text_file_ignore(const char *directory, struct error *err);
+
 // Whether printed text was lost although somebody waits for it. False if the reader went away
 // (`| head`), because then nobody misses the rest.
 bool output_failed(void);
