@@ -1016,7 +1016,7 @@ static int study_join(struct run *out, const char **missing, uint32_t *parts, co
     struct run run = {.kind = RUN_STUDY};
     struct part_runs pieces;
     size_t devices = 1, studies = 1;
-    const int status = pieces_read(&pieces, path, &wanted, err);
+    const int status = pieces_read(&pieces, path, &wanted, &run.arena, err);
     for (uint32_t i = 0; status == 0 && i < pieces.count; i++) {
         devices += pieces.items[i].run.device_count;
         studies += pieces.items[i].run.study_count;
@@ -1024,8 +1024,8 @@ static int study_join(struct run *out, const char **missing, uint32_t *parts, co
     if (status == 0) {
         run.devices = arena_alloc(&run.arena, devices * sizeof(*run.devices));
         run.studies = arena_alloc(&run.arena, studies * sizeof(*run.studies));
-        run.policy = pieces_policy(&pieces, &run.arena);
-        *missing = pieces_missing(&pieces, &run.arena);
+        run.policy = pieces.policy;
+        *missing = pieces.missing;
         *parts = pieces.count;
         for (uint32_t i = 0; i < pieces.count; i++) {
             if (pieces.items[i].uid[0])

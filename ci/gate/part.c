@@ -194,34 +194,10 @@ static int read_all(struct part_runs *pieces, struct store *store,
     if (!pieces->items)
         return error_set(err, "store %s: has no part of this %s", store_path(store),
                          run_kind_name(wanted->kind));
-    for (uint32_t i = 0; i < pieces->count; i++)
-        pieces->missing += !pieces->items[i].uid[0];
     return 0;
 }
 
-int pieces_read(struct part_runs *out, const char *path, const struct pieces_wanted *wanted,
-                struct error *err)
-{
-    struct arena arena = {0};
-    struct store *store = NULL;
-    *out = (struct part_runs){0};
-    if (store_open(&store, path, STORE_READ, err))
-        return -1;
-    const int status = read_all(out, store, wanted, &arena, err);
-    store_close(store);
-    arena_free(&arena);
-    return status;
-}
-
-void pieces_free(struct part_runs *pieces)
-{
-    for (uint32_t i = 0; i < pieces->count; i++)
-        run_free(&pieces->items[i].run);
-    free(pieces->items);
-    *pieces = (struct part_runs){0};
-}
-
-const char *pieces_missing(const struct part_runs *pieces, struct arena *arena)
+static const char *missing_text(const struct part_runs *pieces, struct arena *arena)
 {
     const char *text = "";
     for (uint32_t i = 0; i < pieces->count; i++) {
@@ -240,8 +216,8 @@ static enum run_lack worst_lack(const struct run *run)
     return lack;
 }
 
-// The policy's text, with a note for each protection that some part lacked.
-const char *pieces_policy(const struct part_runs *pieces, struct arena *arena)
+// The policy as the part noted it that lacked the most protection, and which parts were joined.
+static const char *policy_text(const struct part_runs *pieces, struct arena *arena)
 {
     const struct run *chosen = NULL;
     uint64_t of = HASH_START;
@@ -253,6 +229,32 @@ const char *pieces_policy(const struct part_runs *pieces, struct arena *arena)
     }
     return arena_printf(arena, "%s\n" RUN_JOINED_NOTE "%" PRIu32 " parts, %016" PRIx64 "\n",
                         part_policy(chosen, arena), pieces->count, of);
+}
+
+int pieces_read(struct part_runs *out, const char *path, const struct pieces_wanted *wanted,
+                struct arena *arena, struct error *err)
+{
+    struct arena scratch = {0};
+    struct store *store = NULL;
+    *out = (struct part_runs){0};
+    if (store_open(&store, path, STORE_READ, err))
+        return -1;
+    const int status = read_all(out, store, wanted, &scratch, err);
+    store_close(store);
+    arena_free(&scratch);
+    if (status == 0) {
+        out->missing = missing_text(out, arena);
+        out->policy = policy_text(out, arena);
+    }
+    return status;
+}
+
+void pieces_free(struct part_runs *pieces)
+{
+    for (uint32_t i = 0; i < pieces->count; i++)
+        run_free(&pieces->items[i].run);
+    free(pieces->items);
+    *pieces = (struct part_runs){0};
 }
 
 int pieces_stored(int64_t *run_id, struct store *store, const struct run *whole, struct error *err)
@@ -460,11 +462,11 @@ int joining_read(struct joined *out, struct run *run, struct context *context, c
     struct joining j = {run, context};
     struct joined joined = {0};
     struct part_runs pieces;
-    int status = pieces_read(&pieces, path, &wanted, err);
+    int status = pieces_read(&pieces, path, &wanted, &run->arena, err);
     if (status == 0) {
         joined.parts = pieces.count;
-        joined.missing = pieces_missing(&pieces, &run->arena);
-        run->policy = pieces_policy(&pieces, &run->arena);
+        joined.missing = pieces.missing;
+        run->policy = pieces.policy;
         status =
             join_all(&j, &pieces, err) || pieces_stored(&joined.stored, context->store, run, err)
                 ? -1

@@ -56,8 +56,11 @@ struct part_run {
 struct part_runs {
     struct part_run *items; // indexed by the part's number, from 0
     uint32_t count;         // number of parts of the whole
-    size_t missing;
-    uint64_t stamp; // the stamp of the plan
+    uint64_t stamp;         // the stamp of the plan
+    const char *missing;    // the numbers of the missing parts: "3, 5"
+    // The text of the joined run's policy: the policy and the notes of its parts, a note if a part
+    // had no sandbox, and the ids of the joined runs.
+    const char *policy;
 };
 
 // Which runs are wanted: those of this kind, of these commits (NULL: any) and by these toolchains.
@@ -68,19 +71,12 @@ struct pieces_wanted {
 };
 
 // Reads the parts. If a part exists twice, the run that began first counts, in whatever order the
-// shards were merged. -1: the store cannot be read, has no part, or has parts of two plans. The
-// caller calls pieces_free(), also after a failure.
+// shards were merged. The texts are in the arena. -1: the store cannot be read, has no part, or has
+// parts of two plans. The caller calls pieces_free(), also after a failure.
 int pieces_read(struct part_runs *out, const char *path, const struct pieces_wanted *wanted,
-                struct error *err);
+                struct arena *arena, struct error *err);
 
 void pieces_free(struct part_runs *pieces);
-
-// The numbers of the missing parts: "3, 5".
-const char *pieces_missing(const struct part_runs *pieces, struct arena *arena);
-
-// The text of the joined run's policy: the policy and the notes of its parts, a note if a part had
-// no sandbox, and the ids of the joined runs.
-const char *pieces_policy(const struct part_runs *pieces, struct arena *arena);
 
 // Looks for the joined run in `store`; *run_id is 0 if it is not there. Parts may be joined any
 // number of times.
