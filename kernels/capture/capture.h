@@ -83,29 +83,18 @@ extern size_t wish_count;
 extern bool wish_times; // PLUMB_CAPTURE_TIMES: CUPTI measures the time of each launch
 extern const struct driver *driver;
 
-// ---- functions.c: device functions, and the images that they were loaded from ----
+// ---- a launch, as the program asks the driver for it (inject.c) ----
 
 struct function {
     CUfunction handle; // for questions to the driver
     const char *name;
-    int32_t image; // index; -1: not found
+    const struct record_image *image; // from which it was loaded; NULL: not found
     int registers, shared_bytes, local_bytes;
     struct record_parameter *parameters;
     uint32_t parameter_count, parameter_bytes;
     const char *refused; // why it cannot be recorded; NULL: it can
 };
-void image_loaded(const char *bytes, size_t size);
-size_t images_loaded(void); // number of images so far
-// Notes that the images loaded after the first `before` ones belong to this module or library.
-void image_is_of(const void *handle, size_t before);
-// Finds a function by a CUfunction or a CUkernel, because launches give either. All handles of one
-// function find the same, which does not move. NULL: the driver knows no such function.
-const struct function *function_of(CUfunction handle);
-const struct record_image *image_at(int32_t index);
 
-// ---- taking.c: records launches, with the contents of their buffers ----
-
-// One launch, as the program asks the driver for it.
 struct seen {
     const struct function *function;
     uint32_t grid[3], block[3], cluster[3], shared_bytes;
@@ -119,9 +108,9 @@ struct seen {
     {                                                                                              \
         .grid = {1, 1, 1}, .block = {1, 1, 1}, .cluster = {1, 1, 1}, .carveout = -1                \
     }
-// Copies a launch's parameters, in whichever form the launch gives them.
-void seen_parameters(struct seen *seen, void **parameters, void **extra);
-void seen_attributes(struct seen *seen, const CUlaunchAttribute *attributes, unsigned count);
+
+// ---- taking.c: records launches, with the contents of their buffers ----
+
 // Finds the allocation into which a word of a launch's parameters points. False: there is none.
 bool allocation_of(uint64_t word, CUdeviceptr *base, size_t *bytes);
 
@@ -163,27 +152,6 @@ void taking_end(size_t wish);
 // The outcome: a file's name, or "" and a reason; NULL if nothing was begun.
 const char *taken_file(size_t wish);
 const char *taken_refused(size_t wish);
-
-// ---- graphs.c: the launches of CUDA graphs, as they were when a graph was instantiated ----
-
-struct graph_step {
-    bool is_transfer; // a memset or a copy
-    uint32_t chain;   // below RECORD_STREAMS_MAX: steps of one chain follow each other
-    uint32_t *after;  // steps of other chains that it waits for
-    uint32_t after_count;
-    struct seen *seen;
-    struct record_launch transfer;
-    uint64_t addresses[2];
-};
-struct graph {
-    CUgraphExec exec;
-    struct graph_step *steps;
-    size_t count;
-    char refused[128]; // "" or why it cannot be recorded
-};
-void graph_made(CUgraphExec exec, CUgraph from);
-void graph_changed(CUgraphExec exec);
-const struct graph *graph_of(CUgraphExec exec); // NULL: its making was not seen
 
 // ---- survey.c: counts which kernels ran ----
 

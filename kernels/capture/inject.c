@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The library's entry, which the CUDA driver calls when it starts, and the events that CUPTI
-// reports: modules, launches, graphs, TMA descriptors. CUPTI is looked for in the program's and in
-// CUDA's folders. Without it nothing is watched, and the survey says so.
+// reports: modules, launches, graphs, TMA descriptors. It keeps the program's device functions and
+// graphs; which of their launches are counted (survey.c) and recorded (taking.c) is decided here.
+// CUPTI is looked for in the program's and in CUDA's folders. Without it nothing is watched, and
+// the survey says so.
 #include "kernels/capture/capture.h"
 
 #include <cupti.h>
@@ -48,12 +50,544 @@ static const struct driver *driver_find(const char **missing)
     return library ? &found : NULL;
 }
 
-// ==== events from the driver ====
-
 struct wish wishes[WISHES_MOST];
 size_t wish_count;
 bool wish_times;
 const struct driver *driver;
+
+// ==== device functions, and the images that they were loaded from ====
+//
+// Functions are kept by their handles. The driver reports an image during the call that loads it:
+// of a module, of a library, or here, where a function is loaded that its runtime would load at its
+// first launch. An image that is reported meanwhile belongs to that handle. For any other function
+// the image is found by name; if different images have that name, it has none.
+
+static struct record_image **images; // by the order in which they were loaded
+static size_t image_count, image_room;
+static int32_t loaded_now = -1; // the last image reported while a function is being loaded
+static struct came_from {
+    const void *handle; // of a module or a library
+    int32_t image;
+} * origins;
+static size_t origin_count, origin_room;
+
+static void image_loaded(const char *bytes, size_t size)
+{
+    images = xgrow(images, image_count, &image_room, sizeof(*images));
+    unsigned char *copy = xcalloc(size ? size : 1, 1);
+    struct record_image *image = xcalloc(1, sizeof(*image));
+    memcpy(copy, bytes, size);
+    *image = (struct record_image){copy, size};
+    loaded_now = (int32_t)image_count;
+    images[image_count++] = image;
+}
+
+// Notes that the images loaded after the first `before` ones belong to this module or library.
+static void image_is_of(const void *handle, size_t before)
+{
+    if (image_count != before + 1)
+        return; // there is no image, or there are those of several calls at the same time
+    origins = xgrow(origins, origin_count, &origin_room, sizeof(*origins));
+    origins[origin_count++] = (struct came_from){handle, (int32_t)before};
+}
+
+// Finds the last image with this handle, because a handle is reused when its module is gone.
+static int32_t image_by_origin(const void *handle)
+{
+    for (size_t i = origin_count; handle && i-- > 0;) {
+        if (origins[i].handle == handle)
+            return origins[i].image;
+    }
+    return -1;
+}
+
+static bool has_text(const struct record_image *image, const char *text, size_t size)
+{
+    return memmem(image->bytes, image->size, text, size) != NULL;
+}
+
+static bool is_same_image(const struct record_image *a, const struct record_image *b)
+{
+    return a == b || (a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0);
+}
+
+// Finds an image by the name of a section: that of the function's machine code. -1: there is none;
+// -2: there are several that differ.
+static int32_t image_by_name(const char *name)
+{
+    char *section = xprintf(".text.%s", name);
+    const size_t size = strlen(section) + 1;
+    int32_t found = -1;
+    for (size_t i = 0; i < image_count && found >= -1; i++) {
+        if (!has_text(images[i], section, size))
+            continue;
+        const bool same = found >= 0 && is_same_image(images[found], images[i]);
+        found = found < 0 || same ? (int32_t)i : -2;
+    }
+    free(section);
+    return found;
+}
+
+static void find_parameters(struct function *f)
+{
+    size_t offset, bytes;
+    size_t room = 0;
+    while (driver->cuFuncGetParamInfo(f->handle, f->parameter_count, &offset, &bytes) ==
+           CUDA_SUCCESS) {
+        f->parameters = xgrow(f->parameters, f->parameter_count, &room, sizeof(*f->parameters));
+        f->parameters[f->parameter_count++] =
+            (struct record_parameter){(uint32_t)offset, (uint32_t)bytes};
+        if (offset + bytes > PARAMETERS_BYTES_MAX) {
+            f->refused = "it has more bytes of parameters than CUDA allows";
+            return;
+        }
+        f->parameter_bytes = (uint32_t)(offset + bytes);
+    }
+}
+
+static int attribute(const struct function *f, CUfunction_attribute which)
+{
+    int value = 0;
+    driver->cuFuncGetAttribute(&value, which, f->handle);
+    return value;
+}
+
+static void describe(struct function *f, int32_t image)
+{
+    // Functions that launch from device code, of the first and of the second version.
+    static const char launches[] = "cudaLaunchDevice", launches_2[] = "cudaCDP2LaunchDevice";
+    f->registers = attribute(f, CU_FUNC_ATTRIBUTE_NUM_REGS);
+    f->shared_bytes = attribute(f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    f->local_bytes = attribute(f, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+    find_parameters(f);
+    if (!f->image)
+        f->refused = image == -2 ? "several images that differ have a function of this name"
+                                 : "the driver told of no image that has it";
+    else if (has_text(f->image, launches, sizeof(launches) - 1) ||
+             has_text(f->image, launches_2, sizeof(launches_2) - 1))
+        f->refused = "its image launches kernels from the device";
+}
+
+static int32_t find_image(const struct function *f, CUfunction handle)
+{
+    CUmodule module = NULL;
+    CUlibrary library = NULL;
+    if (loaded_now >= 0)
+        return loaded_now;
+    if (driver->cuFuncGetModule(&module, f->handle) != CUDA_SUCCESS)
+        module = NULL;
+    if (f->handle != handle &&
+        driver->cuKernelGetLibrary(&library, (CUkernel)handle) != CUDA_SUCCESS)
+        library = NULL;
+    const int32_t of_module = image_by_origin(module);
+    const int32_t of_library = image_by_origin(library);
+    return of_module >= 0 ? of_module : of_library >= 0 ? of_library : image_by_name(f->name);
+}
+
+// The functions that launches have given so far, by what they gave. Handles of one function share
+// its entry: a launch may give a CUkernel and a graph's node its CUfunction, and each context that
+// loads an image has a handle of its own.
+static struct known {
+    CUfunction given;
+    const struct function *function;
+} * known;
+static size_t known_count, known_room;
+
+// Finds a known function that is this one: the driver has one handle for both, or they have the
+// same name in the same code.
+static const struct function *known_as(const struct function *f)
+{
+    for (size_t i = 0; i < known_count; i++) {
+        const struct function *other = known[i].function;
+        if (strcmp(other->name, f->name) == 0 &&
+            (other->handle == f->handle ||
+             (other->image && f->image && is_same_image(other->image, f->image))))
+            return other;
+    }
+    return NULL;
+}
+
+static const struct function *make_function(CUfunction handle)
+{
+    struct function f = {.handle = handle};
+    CUfunctionLoadingState state;
+    loaded_now = -1;
+    if (driver->cuFuncGetName(&f.name, handle) != CUDA_SUCCESS &&
+        (driver->cuKernelGetFunction(&f.handle, (CUkernel)handle) != CUDA_SUCCESS ||
+         driver->cuFuncGetName(&f.name, f.handle) != CUDA_SUCCESS))
+        return NULL;
+    if (driver->cuFuncIsLoaded(&state, f.handle) == CUDA_SUCCESS &&
+        state == CU_FUNCTION_LOADING_STATE_UNLOADED)
+        driver->cuFuncLoad(f.handle);
+    const int32_t image = find_image(&f, handle);
+    f.image = image < 0 ? NULL : images[image];
+    const struct function *same = known_as(&f);
+    if (same)
+        return same;
+    f.name = xstrdup(f.name);
+    describe(&f, image);
+    struct function *kept = xcalloc(1, sizeof(*kept));
+    *kept = f;
+    return kept;
+}
+
+// Finds a function by a CUfunction or a CUkernel, because launches give either. All handles of one
+// function find the same, which does not move. NULL: the driver knows no such function.
+static const struct function *function_of(CUfunction handle)
+{
+    static size_t last;
+    if (known_count && known[last].given == handle)
+        return known[last].function;
+    for (size_t i = 0; i < known_count; i++) {
+        if (known[i].given == handle)
+            return known[last = i].function;
+    }
+    const struct function *function = make_function(handle);
+    if (!function)
+        return NULL;
+    known = xgrow(known, known_count, &known_room, sizeof(*known));
+    known[last = known_count] = (struct known){handle, function};
+    return known[known_count++].function;
+}
+
+// ==== a launch, as the program asks for it ====
+
+static void unpack(struct seen *seen, void **extra)
+{
+    const unsigned char *bytes = NULL;
+    size_t size = 0;
+    for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            bytes = extra[1];
+        else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+            size = *(const size_t *)extra[1];
+    }
+    if (bytes && size <= sizeof(seen->bytes))
+        memcpy(seen->bytes, bytes, size);
+}
+
+// Copies a launch's parameters, in whichever form the launch gives them.
+static void seen_parameters(struct seen *seen, void **parameters, void **extra)
+{
+    const struct function *f = seen->function;
+    seen->size = f->parameter_bytes;
+    if (f->refused) {
+        seen->refused = f->refused;
+        if (f->parameter_bytes > sizeof(seen->bytes))
+            return;
+    }
+    for (uint32_t p = 0; parameters && p < f->parameter_count; p++)
+        memcpy(seen->bytes + f->parameters[p].offset, parameters[p], f->parameters[p].bytes);
+    if (!parameters && extra)
+        unpack(seen, extra);
+}
+
+static void seen_attributes(struct seen *seen, const CUlaunchAttribute *attributes, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const CUlaunchAttributeValue *value = &attributes[i].value;
+        switch (attributes[i].id) {
+        case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+            seen->cluster[0] = value->clusterDim.x ? value->clusterDim.x : 1;
+            seen->cluster[1] = value->clusterDim.y ? value->clusterDim.y : 1;
+            seen->cluster[2] = value->clusterDim.z ? value->clusterDim.z : 1;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+            seen->cooperative = value->cooperative;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+            seen->programmatic = value->programmaticStreamSerializationAllowed;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+            seen->carveout = (int32_t)value->sharedMemCarveout;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+            if (value->accessPolicyWindow.num_bytes)
+                seen->refused = "its launch asks for a window of L2";
+            break;
+        case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+            if (value->deviceUpdatableKernelNode.deviceUpdatable)
+                seen->refused = "its launch may be changed by the device";
+            break;
+        default:
+            break; // priorities, events and domains do not change the result
+        }
+    }
+}
+
+// ==== CUDA graphs ====
+//
+// When a graph is instantiated, its kernels, memsets and copies within the device's memory are
+// noted in an order that its edges allow. A graph with any other node is counted but not recorded.
+
+enum { NODES_MAX = 65536 };
+
+struct graph_step {
+    bool is_transfer; // a memset or a copy
+    uint32_t chain;   // below RECORD_STREAMS_MAX: steps of one chain follow each other
+    uint32_t *after;  // steps of other chains that it waits for
+    uint32_t after_count;
+    struct seen *seen;
+    struct record_launch transfer;
+    uint64_t addresses[2];
+};
+struct graph {
+    CUgraphExec exec;
+    struct graph_step *steps;
+    size_t count;
+    char refused[128]; // "" or why it cannot be recorded
+};
+
+static struct graph *graphs;
+static size_t graph_count, graph_room;
+
+// NULL: its making was not seen.
+static struct graph *graph_of(CUgraphExec exec)
+{
+    for (size_t i = 0; i < graph_count; i++) {
+        if (graphs[i].exec == exec)
+            return &graphs[i];
+    }
+    return NULL;
+}
+
+static void graph_changed(CUgraphExec exec)
+{
+    struct graph *graph = graph_of(exec);
+    if (graph)
+        snprintf(graph->refused, sizeof(graph->refused),
+                 "its graph was changed after it was made executable");
+}
+
+// Drops what was noted for a handle, because handles are reused, and a graph may be updated as a
+// whole for each launch.
+static struct graph *forgotten(CUgraphExec exec)
+{
+    struct graph *graph = graph_of(exec);
+    for (size_t i = 0; graph && i < graph->count; i++) {
+        free(graph->steps[i].seen);
+        free(graph->steps[i].after);
+    }
+    if (graph)
+        free(graph->steps);
+    return graph;
+}
+
+static void add_attributes(struct seen *seen, CUgraphNode node)
+{
+    static const CUlaunchAttributeID which[] = {
+        CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+        CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+        CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW};
+    for (size_t i = 0; i < ARRAY_COUNT(which); i++) {
+        CUlaunchAttribute attribute = {.id = which[i]};
+        if (driver->cuGraphKernelNodeGetAttribute(node, which[i], &attribute.value) == CUDA_SUCCESS)
+            seen_attributes(seen, &attribute, 1);
+    }
+}
+
+static bool add_kernel(struct graph *graph, CUgraphNode node, bool programmatic)
+{
+    CUDA_KERNEL_NODE_PARAMS from;
+    struct seen seen = SEEN_NONE;
+    if (driver->cuGraphKernelNodeGetParams(node, &from) != CUDA_SUCCESS)
+        return false;
+    seen.function = function_of(from.func ? from.func : (CUfunction)from.kern);
+    if (!seen.function)
+        return false;
+    const uint32_t grid[] = {from.gridDimX, from.gridDimY, from.gridDimZ};
+    const uint32_t block[] = {from.blockDimX, from.blockDimY, from.blockDimZ};
+    memcpy(seen.grid, grid, sizeof(grid));
+    memcpy(seen.block, block, sizeof(block));
+    seen.shared_bytes = from.sharedMemBytes;
+    seen.programmatic = programmatic;
+    add_attributes(&seen, node);
+    seen_parameters(&seen, from.kernelParams, from.extra);
+    struct graph_step *step = &graph->steps[graph->count++];
+    const size_t size = offsetof(struct seen, bytes) + seen.size;
+    step->seen = xcalloc(size, 1);
+    memcpy(step->seen, &seen, size);
+    return true;
+}
+
+static bool add_memset(struct graph *graph, CUgraphNode node)
+{
+    CUDA_MEMSET_NODE_PARAMS from;
+    if (driver->cuGraphMemsetNodeGetParams(node, &from) != CUDA_SUCCESS)
+        return false;
+    graph->steps[graph->count++] =
+        (struct graph_step){.is_transfer = true,
+                            .transfer = {.kind = RECORD_MEMSET,
+                                         .value = from.value,
+                                         .element_bytes = from.elementSize,
+                                         .width = from.width,
+                                         .height = from.height ? from.height : 1,
+                                         .pitch_bytes = from.pitch},
+                            .addresses = {from.dst}};
+    return true;
+}
+
+// Adds a copy, if it is one row within the device's memory.
+static bool add_copy(struct graph *graph, CUgraphNode node)
+{
+    CUDA_MEMCPY3D from;
+    if (driver->cuGraphMemcpyNodeGetParams(node, &from) != CUDA_SUCCESS || from.Height > 1 ||
+        from.Depth > 1 || from.srcMemoryType != CU_MEMORYTYPE_DEVICE ||
+        from.dstMemoryType != CU_MEMORYTYPE_DEVICE)
+        return false;
+    graph->steps[graph->count++] = (struct graph_step){
+        .is_transfer = true,
+        .transfer = {.kind = RECORD_COPY,
+                     .element_bytes = 1,
+                     .width = from.WidthInBytes,
+                     .height = 1},
+        .addresses = {from.dstDevice + from.dstXInBytes, from.srcDevice + from.srcXInBytes}};
+    return true;
+}
+
+static void add_node(struct graph *graph, CUgraphNode node, bool programmatic)
+{
+    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+    driver->cuGraphNodeGetType(node, &type);
+    const bool added = type == CU_GRAPH_NODE_TYPE_KERNEL   ? add_kernel(graph, node, programmatic)
+                       : type == CU_GRAPH_NODE_TYPE_MEMSET ? add_memset(graph, node)
+                       : type == CU_GRAPH_NODE_TYPE_MEMCPY ? add_copy(graph, node)
+                                                           : type == CU_GRAPH_NODE_TYPE_EMPTY;
+    static const char *const names[] = {"kernel",           "copy",        "memset",
+                                        "host callback",    "child graph", "empty node",
+                                        "event's wait",     "event",       "semaphore's signal",
+                                        "semaphore's wait", "allocation",  "release",
+                                        "memory operation", "conditional"};
+    if (!added && !graph->refused[0])
+        snprintf(graph->refused, sizeof(graph->refused), "its graph has a %s that cannot be read",
+                 (size_t)type < ARRAY_COUNT(names) ? names[type] : "node");
+}
+
+struct edges {
+    CUgraphNode *from, *to;
+    CUgraphEdgeData *data;
+    size_t count;
+};
+
+// The steps after which a node's successors come: its own step, or if it has none, those that it
+// waits for itself.
+struct behind {
+    uint32_t *steps;
+    size_t count, room;
+};
+
+static void add_behind(struct behind *to, uint32_t step)
+{
+    to->steps = xgrow(to->steps, to->count, &to->room, sizeof(*to->steps));
+    to->steps[to->count++] = step;
+}
+
+// Puts a step on a chain whose last step it waits for, or on a new chain; if there is no room for
+// one, at the end of the first.
+static void settle_chain(struct graph *graph, uint32_t at, const struct behind *waits,
+                         int64_t last[RECORD_STREAMS_MAX])
+{
+    struct graph_step *step = &graph->steps[at];
+    uint32_t chain = RECORD_STREAMS_MAX;
+    for (size_t i = 0; i < waits->count && chain == RECORD_STREAMS_MAX; i++) {
+        const uint32_t other = graph->steps[waits->steps[i]].chain;
+        chain = last[other] == waits->steps[i] ? other : chain;
+    }
+    for (uint32_t c = 0; c < RECORD_STREAMS_MAX && chain == RECORD_STREAMS_MAX; c++)
+        chain = last[c] < 0 ? c : chain;
+    step->chain = chain % RECORD_STREAMS_MAX;
+    step->after = xcalloc(waits->count + 1, sizeof(*step->after));
+    for (size_t i = 0; i < waits->count; i++) {
+        if (graph->steps[waits->steps[i]].chain != step->chain)
+            step->after[step->after_count++] = waits->steps[i];
+    }
+    last[step->chain] = at;
+}
+
+// Whether all nodes that a node waits for have been added; collects their steps.
+static bool is_ready(struct behind *waits, bool *programmatic, size_t node, CUgraphNode *nodes,
+                     size_t count, const struct edges *edges, const struct behind *behind,
+                     const bool *done)
+{
+    waits->count = 0;
+    *programmatic = false;
+    for (size_t e = 0; e < edges->count; e++) {
+        if (edges->to[e] != nodes[node])
+            continue;
+        size_t from = 0;
+        while (from < count && nodes[from] != edges->from[e])
+            from++;
+        if (from < count && !done[from])
+            return false;
+        for (size_t i = 0; from < count && i < behind[from].count; i++)
+            add_behind(waits, behind[from].steps[i]);
+        *programmatic |= edges->data[e].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+    }
+    return true;
+}
+
+// Adds each node after all nodes that it waits for.
+static void in_order(struct graph *graph, CUgraphNode *nodes, size_t count,
+                     const struct edges *edges)
+{
+    bool *done = xcalloc(count + 1, sizeof(*done)), programmatic;
+    struct behind *behind = xcalloc(count + 1, sizeof(*behind)), waits = {0};
+    int64_t last[RECORD_STREAMS_MAX];
+    memset(last, -1, sizeof(last));
+    for (size_t left = count, before = count + 1; left && left < before;) {
+        before = left;
+        for (size_t i = 0; i < count; i++) {
+            if (done[i] || !is_ready(&waits, &programmatic, i, nodes, count, edges, behind, done))
+                continue;
+            const size_t step = graph->count;
+            add_node(graph, nodes[i], programmatic);
+            if (graph->count > step) {
+                settle_chain(graph, (uint32_t)step, &waits, last);
+                add_behind(&behind[i], (uint32_t)step);
+            }
+            for (size_t k = 0; graph->count == step && k < waits.count; k++)
+                add_behind(&behind[i], waits.steps[k]);
+            done[i] = true;
+            left--;
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        free(behind[i].steps);
+    free(behind);
+    free(waits.steps);
+    free(done);
+}
+
+static void graph_made(CUgraphExec exec, CUgraph from)
+{
+    struct graph graph = {.exec = exec};
+    struct edges edges = {0};
+    size_t count = 0;
+    if (driver->cuGraphGetNodes(from, NULL, &count) != CUDA_SUCCESS || count > NODES_MAX ||
+        driver->cuGraphGetEdges(from, NULL, NULL, NULL, &edges.count) != CUDA_SUCCESS)
+        return;
+    CUgraphNode *nodes = xcalloc(count + 1, sizeof(*nodes));
+    edges.from = xcalloc(edges.count + 1, sizeof(*edges.from));
+    edges.to = xcalloc(edges.count + 1, sizeof(*edges.to));
+    edges.data = xcalloc(edges.count + 1, sizeof(*edges.data));
+    graph.steps = xcalloc(count + 1, sizeof(*graph.steps));
+    if (driver->cuGraphGetNodes(from, nodes, &count) == CUDA_SUCCESS &&
+        driver->cuGraphGetEdges(from, edges.from, edges.to, edges.data, &edges.count) ==
+            CUDA_SUCCESS)
+        in_order(&graph, nodes, count, &edges);
+    free(nodes);
+    free(edges.from);
+    free(edges.to);
+    free(edges.data);
+    struct graph *before = forgotten(exec);
+    if (!before) {
+        graphs = xgrow(graphs, graph_count, &graph_room, sizeof(*graphs));
+        before = &graphs[graph_count++];
+    }
+    *before = graph;
+}
+
+// ==== events from the driver ====
 
 #define CUPTI_FUNCTIONS(X)                                                                         \
     X(cuptiSubscribe)                                                                              \
@@ -449,7 +983,7 @@ static void begins(CUpti_CallbackId id, const CUpti_CallbackData *data)
         }
     LOADS:
     case CUPTI_DRIVER_TRACE_CBID_cuModuleGetFunction:
-        loaded_before = images_loaded();
+        loaded_before = image_count;
         break;
         BOTH(cuMemsetD8_v2, ptds)
             : MEMSET(1, uc, cuMemsetD8_v2_ptds, NULL) BOTH(cuMemsetD16_v2, ptds)

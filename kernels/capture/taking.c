@@ -26,70 +26,6 @@ const char *driver_error(const struct driver *of, CUresult code)
     return number;
 }
 
-// ---- one launch's parameters ----
-
-static void unpack(struct seen *seen, void **extra)
-{
-    const unsigned char *bytes = NULL;
-    size_t size = 0;
-    for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
-        if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
-            bytes = extra[1];
-        else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
-            size = *(const size_t *)extra[1];
-    }
-    if (bytes && size <= sizeof(seen->bytes))
-        memcpy(seen->bytes, bytes, size);
-}
-
-void seen_parameters(struct seen *seen, void **parameters, void **extra)
-{
-    const struct function *f = seen->function;
-    seen->size = f->parameter_bytes;
-    if (f->refused) {
-        seen->refused = f->refused;
-        if (f->parameter_bytes > sizeof(seen->bytes))
-            return;
-    }
-    for (uint32_t p = 0; parameters && p < f->parameter_count; p++)
-        memcpy(seen->bytes + f->parameters[p].offset, parameters[p], f->parameters[p].bytes);
-    if (!parameters && extra)
-        unpack(seen, extra);
-}
-
-void seen_attributes(struct seen *seen, const CUlaunchAttribute *attributes, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        const CUlaunchAttributeValue *value = &attributes[i].value;
-        switch (attributes[i].id) {
-        case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-            seen->cluster[0] = value->clusterDim.x ? value->clusterDim.x : 1;
-            seen->cluster[1] = value->clusterDim.y ? value->clusterDim.y : 1;
-            seen->cluster[2] = value->clusterDim.z ? value->clusterDim.z : 1;
-            break;
-        case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-            seen->cooperative = value->cooperative;
-            break;
-        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-            seen->programmatic = value->programmaticStreamSerializationAllowed;
-            break;
-        case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-            seen->carveout = (int32_t)value->sharedMemCarveout;
-            break;
-        case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-            if (value->accessPolicyWindow.num_bytes)
-                seen->refused = "its launch asks for a window of L2";
-            break;
-        case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-            if (value->deviceUpdatableKernelNode.deviceUpdatable)
-                seen->refused = "its launch may be changed by the device";
-            break;
-        default:
-            break; // priorities, events and domains do not change the result
-        }
-    }
-}
-
 bool allocation_of(uint64_t word, CUdeviceptr *base, size_t *bytes)
 {
     static const uint64_t least = 1 << 16, most = (uint64_t)1 << 49;
@@ -194,7 +130,7 @@ struct taking {
     struct record record;
     struct held_memory held[RECORD_CAPTURED_MAX];
     uint64_t bytes; // bytes of all allocations that are held
-    int32_t images[RECORD_LAUNCHES_MAX];
+    const struct record_image *images[RECORD_LAUNCHES_MAX];
     struct stream streams[RECORD_STREAMS_MAX];
     uint32_t stream_count;
     struct marked_event events[EVENTS_MOST];
@@ -599,7 +535,7 @@ static void find_addresses(struct record_launch *launch)
 }
 
 // The index, from 1, of an image in the record.
-static uint32_t image_of(int32_t image)
+static uint32_t image_of(const struct record_image *image)
 {
     struct record *record = &of->taking.record;
     for (size_t i = 0; i < record->image_count; i++) {
@@ -607,7 +543,7 @@ static uint32_t image_of(int32_t image)
             return (uint32_t)i + 1;
     }
     of->taking.images[record->image_count] = image;
-    record->images[record->image_count++] = *image_at(image);
+    record->images[record->image_count++] = *image;
     return (uint32_t)record->image_count;
 }
 

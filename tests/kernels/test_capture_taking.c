@@ -71,21 +71,18 @@ static const struct driver stand_in = {.cuMemGetAddressRange = get_range,
                                        .cuThreadExchangeStreamCaptureMode = exchange,
                                        .cuPointerGetAttribute = get_attribute};
 
-const struct record_image *image_at(int32_t index)
-{
-    static const struct record_image image = {(const unsigned char *)"x", 1};
-    (void)index;
-    return &image;
-}
-
 // ---- launches ----
 
 // A launch that writes this byte to the second allocation, once it was taken down.
 static void launch(const char *name, unsigned char writes)
 {
     static struct record_parameter parameters[] = {{0, 8}, {8, 8}};
-    struct function function = {
-        .name = name, .parameters = parameters, .parameter_count = 2, .parameter_bytes = 16};
+    static const struct record_image image = {(const unsigned char *)"x", 1};
+    struct function function = {.name = name,
+                                .image = &image,
+                                .parameters = parameters,
+                                .parameter_count = 2,
+                                .parameter_bytes = 16};
     static struct seen seen;
     const uint64_t words[] = {(uintptr_t)memory[0], (uintptr_t)memory[1]};
     seen = (struct seen)SEEN_NONE;
