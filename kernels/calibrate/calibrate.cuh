@@ -11,6 +11,14 @@
 // Where a result goes that never comes out: the compiler must not drop the work.
 enum { SINK = 4096 };
 
+// Where calibration readings go, and the settings that the micro-benchmarks of all files need.
+struct calibration_plan {
+    struct cuda *cuda;
+    const char *only;
+    calibration_sink *sink;
+    void *state;
+};
+
 enum mma_type { MMA_TF32, MMA_FP16, MMA_FP8 };
 
 static inline int fetch_clocks(double *clocks, struct cuda *cuda, struct error *err)
@@ -42,6 +50,7 @@ static int figure(const struct calibration_plan *plan, const char *key, const ch
     return 0;
 }
 
+int calibrate_cuda_compute(const struct calibration_plan *plan, struct error *err);
 // Both send nothing where the device or this program has no code for it. `memory` is on the device.
 int calibrate_cuda_wgmma(const struct calibration_plan *plan, struct error *err);
 int calibrate_cuda_pipeline(const struct calibration_plan *plan, char *memory, size_t bytes,

@@ -118,17 +118,6 @@ struct check_strides check_strides(const struct problem *p)
     return s;
 }
 
-uint64_t check_count_b(const struct problem *p)
-{
-    uint64_t weights = p->epilogue == EPILOGUE_DUAL_SILU ? 2 : 1;
-    return weights * (uint64_t)p->batch * (uint64_t)p->n * (uint64_t)p->k;
-}
-
-uint64_t check_count_c(const struct problem *p)
-{
-    return (uint64_t)p->batch * (uint64_t)p->m * (uint64_t)p->n;
-}
-
 // Generates element `at` of an input matrix again.
 static double input(enum dtype type, uint64_t seed, int which, uint64_t at)
 {

@@ -46,10 +46,6 @@ struct check_strides {
     int64_t a_row, a_col, b_row, b_col;
 };
 struct check_strides check_strides(const struct problem *problem);
-// The number of elements of all B and of all C matrices, for a problem without groups (batch and
-// both weights of dual-silu).
-uint64_t check_count_b(const struct problem *problem);
-uint64_t check_count_c(const struct problem *problem);
 
 // Computes one element in float64, from the generator and not from memory. row = batch * m + i.
 double check_element(const struct problem *problem, uint64_t seed, int64_t row, int64_t col);

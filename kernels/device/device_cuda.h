@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts of the cuda device, CUDA C++ only: its state, its reference, its noise, its
-// micro-benchmarks.
+// What the files of the cuda device share, CUDA C++ only: its state, a timed stretch, its errors.
 #ifndef PLUMB_DEVICE_CUDA_H
 #define PLUMB_DEVICE_CUDA_H
 
@@ -27,11 +26,7 @@ struct stamp {
 
 enum { STAMPS_MAX = 1024 }; // SMs
 
-// Counts of a comparison. `most` and `largest` are the bits of non-negative numbers, which sort
-// like the numbers themselves.
-struct tally {
-    unsigned long long count, most, largest;
-};
+struct tally;
 
 struct cuda {
     struct device_base base;
@@ -114,15 +109,6 @@ int cuda_take(struct stretch *out, struct cuda *cuda, const struct batch *batch,
 int cuda_begin(struct cuda *cuda, enum flush flush, struct error *err);
 int cuda_end(struct stretch *out, struct cuda *cuda, struct error *err);
 
-// Where calibration readings go, and the settings that the micro-benchmarks of both files need.
-struct calibration_plan {
-    struct cuda *cuda;
-    const char *only;
-    calibration_sink *sink;
-    void *state;
-};
-int calibrate_cuda_compute(const struct calibration_plan *plan, struct error *err);
-
 static __device__ __forceinline__ uint64_t device_time_ns(void)
 {
     uint64_t time;
@@ -131,52 +117,10 @@ static __device__ __forceinline__ uint64_t device_time_ns(void)
 }
 
 extern "C" {
-int cuda_graphs(bool *out, struct device_base *device,
-                int (*launch)(void *self, uint32_t set, void *stream), void *self,
-                struct error *err);
-int cuda_reference(struct reference **out, struct device_base *device,
-                   const struct problem *problem, const struct plumb_args *args,
-                   const uint64_t *seed, struct error *err);
-int cuda_compare(struct comparison *out, struct device_base *device,
-                 const struct reference *reference, const void *c, const struct inputs_signs *signs,
-                 double tolerance, struct error *err);
-void cuda_reference_free(struct device_base *device, struct reference *reference);
-int cuda_form_reference(struct form_reference **out, struct device_base *device,
-                        const struct problem *problem, const struct plumb_form_args *args,
-                        const void *given, struct error *err);
-int cuda_form_compare(struct comparison *out, struct device_base *device,
-                      const struct form_reference *reference, const void *c, double tolerance,
-                      struct error *err);
-void cuda_form_reference_free(struct device_base *device, struct form_reference *reference);
-int cuda_calm(struct device_base *device, struct error *err);
-int cuda_copy(struct device_base *device, void *to, const void *from, size_t bytes,
-              struct error *err);
-int cuda_differ(struct differences *out, struct device_base *device, int type, size_t element_bytes,
-                const void *a, const void *b, uint64_t count, struct error *err);
-int cuda_same(bool *out, struct device_base *device, const void *a, const void *b, size_t bytes,
-              struct error *err);
 int cuda_noise(struct device_base *device, const struct noise *noise, uint32_t count,
                struct error *err);
 int cuda_calibrate(struct device_base *device, const char *only, calibration_sink *sink,
                    void *state, struct error *err);
-}
-
-// ==== expected results are hidden under a key ====
-//
-// Kernels can read all device memory. So the results that they should compute are stored there with
-// their bits changed by a key.
-
-enum { MASK_STREAM = 12 }; // stream of inputs_word() from which keys come
-
-// Changes the bits of `value`, element `at`, by the key. Called with a changed value, it gives
-// the value back.
-static __host__ __device__ inline double masked(double value, uint64_t key, uint64_t at)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    bits ^= inputs_mix(key + at * 0x9e3779b97f4a7c15u);
-    memcpy(&value, &bits, sizeof(bits));
-    return value;
 }
 
 #endif

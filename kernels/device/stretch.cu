@@ -416,24 +416,6 @@ static int make_graph(cudaGraphExec_t *out, struct cuda *cuda, uint32_t first, u
     return 0;
 }
 
-// *out: whether launches can be captured. A launch on the legacy default stream breaks the capture
-// of any stream that waits for it.
-int cuda_graphs(bool *out, struct device_base *device,
-                int (*launch)(void *self, uint32_t set, void *stream), void *self,
-                struct error *err)
-{
-    struct cuda *cuda = (struct cuda *)device;
-    cudaGraph_t graph = NULL;
-    CUDA_TRY(cuda, cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal), err);
-    const int code = launch(self, 0, cuda->stream);
-    const cudaError_t ended = cudaStreamEndCapture(cuda->stream, &graph);
-    *out = !code && ended == cudaSuccess;
-    if (graph)
-        cudaGraphDestroy(graph);
-    cudaGetLastError(); // clears the error that a broken capture leaves
-    return 0;
-}
-
 static int launch_stream(struct cuda *cuda, int part, uint32_t first, uint32_t count, int *code,
                          struct error *err)
 {
@@ -499,19 +481,4 @@ int cuda_take(struct stretch *out, struct cuda *cuda, const struct batch *batch,
     const int ended = cuda_end(out, cuda, err);
     cuda->batch = NULL;
     return ended;
-}
-
-// A library's host code may have asked to keep lines in L2 even while twice the L2 is read (llm.c
-// #851 saw 3,530 instead of 714 GB/s). This removes the limit and releases such lines.
-int cuda_calm(struct device_base *device, struct error *err)
-{
-    struct cuda *cuda = (struct cuda *)device;
-    size_t limit = 0;
-    if (!cuda->keeps)
-        return 0;
-    CUDA_TRY(cuda, cudaDeviceGetLimit(&limit, cudaLimitPersistingL2CacheSize), err);
-    if (limit > 0)
-        CUDA_TRY(cuda, cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0), err);
-    CUDA_TRY(cuda, cudaCtxResetPersistingL2Cache(), err);
-    return 0;
 }

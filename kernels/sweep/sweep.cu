@@ -648,6 +648,13 @@ static sweep_output describe_output(const field &f, const char *commit, regime i
     return out;
 }
 
+// The number of elements of all B matrices: both weights of dual-silu.
+static uint64_t count_b(const problem &p)
+{
+    const uint64_t weights = p.epilogue == EPILOGUE_DUAL_SILU ? 2 : 1;
+    return weights * (uint64_t)p.batch * (uint64_t)p.n * (uint64_t)p.k;
+}
+
 static void print_arm(const sweep_arm &a, const problem &p, double best, const sweep_output &out)
 {
     const double us = median(a.us), ghz = median(a.ghz);
@@ -658,8 +665,8 @@ static void print_arm(const sweep_arm &a, const problem &p, double best, const s
                ghz == ghz ? ghz * 1e9 : 0, out.device.uuid, out.device.name);
     else
         printf("%d,%ld,%ld,%ld,%s,%.2f,%.1f,%.4f,%.3f,%.2f,%zu%s%s\n", (int)p.in, (long)p.m,
-               (long)p.n, (long)p.k, a.name.c_str(), us, 2e-6 * p.m * check_count_b(&p) / us,
-               best / us, ghz, *std::min_element(a.us.begin(), a.us.end()), a.us.size(),
+               (long)p.n, (long)p.k, a.name.c_str(), us, 2e-6 * p.m * count_b(p) / us, best / us,
+               ghz, *std::min_element(a.us.begin(), a.us.end()), a.us.size(),
                p.regime == REGIME_COLD ? "" : ",",
                p.regime == REGIME_COLD ? "" : regime_name(p.regime));
 }
