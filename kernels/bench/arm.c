@@ -33,6 +33,72 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// ==== the time of a turn ====
+//
+// Reads the scheduler's accounts of two processes.
+
+static const double part_that_counts = 0.01;
+
+int turn_clock_open(struct turn_clock *out, pid_t process)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%ld/schedstat", (long)process);
+    out->waits[0] = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    out->waits[1] = open(path, O_RDONLY | O_CLOEXEC);
+    if (out->waits[0] < 0 || out->waits[1] < 0)
+        turn_clock_close(out);
+    return clock_getcpuclockid(process, &out->work) ? -1 : 0;
+}
+
+void turn_clock_close(struct turn_clock *clock)
+{
+    for (int i = 0; i < 2; i++) {
+        if (clock->waits[i] >= 0)
+            close(clock->waits[i]);
+        clock->waits[i] = -1;
+    }
+}
+
+// The second of three numbers: time on a processor, time in its queue, and how often it ran.
+static double waited_ns(int file)
+{
+    char text[128], *at = text;
+    const ssize_t size = pread(file, text, sizeof(text) - 1, 0);
+    text[size > 0 ? size : 0] = '\0';
+    strtoull(text, &at, 10);
+    return (double)strtoull(at, NULL, 10);
+}
+
+// The processor time of all threads of the process, including those that ended.
+static double turn_worked_ns(const struct turn_clock *clock)
+{
+    struct timespec work = {0};
+    clock_gettime(clock->work, &work);
+    return (double)work.tv_sec * 1e9 + (double)work.tv_nsec;
+}
+
+struct turn_mark turn_mark_now(const struct turn_clock *clock)
+{
+    struct turn_mark mark = {0};
+    if (clock->waits[0] < 0)
+        return mark;
+    for (int i = 0; i < 2; i++)
+        mark.waited_ns += waited_ns(clock->waits[i]);
+    mark.worked_ns = turn_worked_ns(clock);
+    return mark;
+}
+
+double turn_time_ns(double took_ns, double empty_ns, uint32_t launches,
+                    const struct turn_mark *begin, const struct turn_mark *end)
+{
+    const double whole_ns = fmax(took_ns - empty_ns, launches);
+    const double waited = end->waited_ns - begin->waited_ns;
+    if (!(waited > part_that_counts * took_ns))
+        return whole_ns;
+    const double worked_ns = end->worked_ns - begin->worked_ns;
+    return fmin(whole_ns, fmax(fmax(whole_ns - waited, worked_ns), launches));
+}
+
 // ==== a library in a process of its own ====
 //
 // bench's side: starts the process, passes the baton, and stops the process when the baton comes
@@ -702,7 +768,8 @@ static double status_bytes(const char *text, const char *name)
     return at ? 1024 * strtod(at + strlen(name), NULL) : 0;
 }
 
-double arm_process_memory_bytes(const struct arm_process *p)
+// The most memory that the process had of its own, without memory shared with bench; 0: not known.
+static double arm_process_memory_bytes(const struct arm_process *p)
 {
     char path[40], text[4096];
     snprintf(path, sizeof(path), "/proc/%ld/status", (long)p->pid);
@@ -1026,6 +1093,12 @@ size_t arm_workspace_bytes(const struct arm *arm, const struct plumb_form *form)
     if (arm->process)
         return arm->workspace_bytes;
     return arm->used ? call_workspace(&arm->kernel, form) : 0;
+}
+
+double arm_memory_bytes(const struct arm *arm, const struct plumb_form *form)
+{
+    const double own = arm->process ? arm_process_memory_bytes(arm->process) : 0;
+    return own + (double)arm_workspace_bytes(arm, form);
 }
 
 // Forks a process that ends with this one and runs on the processors of bench's parent, not on

@@ -104,6 +104,8 @@ int arm_load(struct arm *arm, enum sample_role role, bool copy, const struct ser
 void arm_release(struct arm *arm);
 // The bytes of workspace that the kernel asks for; 0 for an arm that is not used.
 size_t arm_workspace_bytes(const struct arm *arm, const struct plumb_form *form);
+// The most memory that a side takes beside its operands; 0: not known.
+double arm_memory_bytes(const struct arm *arm, const struct plumb_form *form);
 // The output that the kernel's own reference gives for the inputs of a set, one number for each
 // element of the output. -1: it cannot compute it. With `apart` a library of this process computes
 // it in another process. *apart is 0 when the numbers are there, the process's id when they will
@@ -160,9 +162,6 @@ struct arm_rest {
     double longest_ns;      // the longest time that it worked then
 };
 
-// The most memory that the process had of its own, without memory shared with bench; 0: not known.
-double arm_process_memory_bytes(const struct arm_process *process);
-
 // The process's own side: `bench keep`, which arm_process_start() starts. Returns an exit code.
 int arm_worker_main(int page, int inputs, int outputs);
 
@@ -189,8 +188,6 @@ struct turn_mark {
 int turn_clock_open(struct turn_clock *out, pid_t process);
 void turn_clock_close(struct turn_clock *clock);
 struct turn_mark turn_mark_now(const struct turn_clock *clock);
-// The processor time of all threads of the process, including those that ended.
-double turn_worked_ns(const struct turn_clock *clock);
 // The time of a turn that took `took_ns` between two marks, of which passing the baton took
 // `empty_ns`. Waits below a hundredth of the turn are left in. The result is at least 1 ns for each
 // of its `launches`: an empty turn can be slower than this one, and a sample's time cannot be

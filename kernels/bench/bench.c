@@ -401,6 +401,8 @@ enum { SERIES_MAX = 1024, COUNT_MAX = 1000000 };
 struct open_series {
     int64_t id;
     struct timed_series *series;
+    enum regime regime;
+    bool has_base;
     uint64_t changes; // `changes` of the protocol, at the time of the last settling
 };
 
@@ -629,7 +631,8 @@ static int do_open(struct protocol *p, const struct wire_record *r, struct error
         return -1;
     put_state(p->bench, "opened", id, &state);
     if (series)
-        p->open[p->count++] = (struct open_series){id, series, p->changes + 1};
+        p->open[p->count++] =
+            (struct open_series){id, series, spec.regime, spec.base != NULL, p->changes + 1};
     if (series && series_is_singly(series))
         tell_singly(p, spec.kernel);
     p->changes++;
@@ -673,13 +676,13 @@ static int do_samples(struct protocol *p, const struct wire_record *r, bool pair
     if (!open || wire_int(&count, r, "count", 1, COUNT_MAX, err) ||
         wire_int(&block, r, "block", 0, UINT16_MAX, err))
         return -1;
-    if (pairs && !series_has_base(open->series))
+    if (pairs && !open->has_base)
         return error_set(err, "bench: pairs: series %lld has no base; ask for solo",
                          (long long)open->id);
     if (open->changes != p->changes && series_settle(open->series, err))
         return -1;
     open->changes = p->changes;
-    struct sender sender = {p->bench, open->id, series_regime(open->series)};
+    struct sender sender = {p->bench, open->id, open->regime};
     return (pairs ? series_pairs : series_solo)(open->series, (uint32_t)count, (uint16_t)block,
                                                 send_sample, &sender, err);
 }

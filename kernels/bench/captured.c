@@ -103,11 +103,6 @@ struct captured {
     uint32_t sets, most;
 };
 
-bool captured_is(const struct arm *arm)
-{
-    return arm->used && arm->record && arm_record(arm)->content_count > 0;
-}
-
 uint32_t captured_sets(const struct captured *c)
 {
     return c->sets;

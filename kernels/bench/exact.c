@@ -304,11 +304,6 @@ int exact_compare(struct comparison *out, const struct exact *e, const struct bu
     return status;
 }
 
-double exact_tolerance(const struct problem *problem)
-{
-    return problem->number_count ? 1 : check_tolerance(problem);
-}
-
 double exact_allowed(const struct exact *e, double tolerance)
 {
     const struct plumb_buffers *s = e->source.stated;

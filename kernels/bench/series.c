@@ -545,10 +545,16 @@ static int open_buffers(struct buffers *out, const struct timed_series *s, struc
                         workspace_bytes(s), err);
 }
 
+// Whether an arm is a record with contents of its own.
+static bool is_captured(const struct arm *arm)
+{
+    return arm->used && arm->record && arm_record(arm)->content_count > 0;
+}
+
 // Opens a captured series: both sides are records with contents of their own.
 static int open_captured(struct timed_series *s, struct series_state *state, struct error *err)
 {
-    if (s->spec.base && !captured_is(&s->arms[ROLE_BASE]))
+    if (s->spec.base && !is_captured(&s->arms[ROLE_BASE]))
         return series_refuse(state, ROLE_BASE, MEASURED_UNSUPPORTED,
                              "one side is captured and the other is not");
     if (s->spec.regime == REGIME_ACTIVATIONS)
@@ -582,13 +588,25 @@ static int open_captured(struct timed_series *s, struct series_state *state, str
     return tell(s, state);
 }
 
+// Makes room for the digests of all sets.
+static int make_digests(struct timed_series *s, struct error *err)
+{
+    if (!s->arms[ROLE_BASE].used)
+        return 0;
+    s->ops->free(s->device, s->digests);
+    s->digests = NULL;
+    const uint64_t chunks = digest_count(s->parts.output.count);
+    return s->ops->alloc_inputs(&s->digests, s->device, chunks * s->buffers.sets * sizeof(double),
+                                err);
+}
+
 // Opens a series step by step. Each step returns 0, 1 (the state says why not) or -1 (error).
 static int open_steps(struct timed_series *s, struct series_state *state, struct error *err)
 {
     int stop = refuse_regime(s, state);
     if (stop || (stop = load(s, state, err)))
         return stop;
-    if (captured_is(&s->arms[ROLE_HEAD]))
+    if (is_captured(&s->arms[ROLE_HEAD]))
         return open_captured(s, state, err);
     if ((stop = settle_parts(s, state)))
         return stop;
@@ -596,7 +614,7 @@ static int open_steps(struct timed_series *s, struct series_state *state, struct
         return series_refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED,
                              "with beta, C is written before each launch: not with --warm");
     if (open_buffers(&s->buffers, s, err) || (s->spec.apart && open_buffers(&s->apart, s, err)) ||
-        series_make_digests(s, err))
+        make_digests(s, err))
         return -1;
     const uint64_t known = known_seed(s);
     if (s->spec.problem.number_count && !s->source.arm->process && begin_references(s, err))
@@ -611,7 +629,7 @@ static int open_steps(struct timed_series *s, struct series_state *state, struct
         if (buffers_grow(&s->buffers, sets, err) ||
             (s->spec.apart && buffers_grow(&s->apart, sets, err)) ||
             arm_grow(&s->arms[ROLE_BASE], err) || arm_grow(&s->arms[ROLE_HEAD], err) ||
-            series_make_digests(s, err))
+            make_digests(s, err))
             return -1;
         s->heat_sets = s->heats && s->buffers.sets > HEAT_SETS ? HEAT_SETS : 0;
         if (s->manner.each || s->manner.runup || s->parts.restored)
@@ -636,13 +654,6 @@ double series_need_bytes(const struct series_spec *spec, const struct device_ops
     parts_of(&parts, &spec->problem);
     return (spec->apart ? 2 : 1) * buffers_need_bytes(&parts, ops, device) +
            (double)parts.output.count * sizeof(double);
-}
-
-// The most memory that a side takes beside its operands; 0: not known.
-static double arm_memory_bytes(const struct arm *arm, const struct plumb_form *form)
-{
-    const double own = arm->process ? arm_process_memory_bytes(arm->process) : 0;
-    return own + (double)arm_workspace_bytes(arm, form);
 }
 
 static void report(struct series_state *state, const struct timed_series *s)
@@ -671,6 +682,11 @@ static uint64_t kin_of(const struct series_spec *spec)
     return hash_text(hash, regime_name(spec->regime)) | 1;
 }
 
+static double tolerance_of(const struct problem *problem)
+{
+    return problem->number_count ? 1 : check_tolerance(problem);
+}
+
 int series_open(struct timed_series **out, struct series_state *state, const struct device_ops *ops,
                 struct device_base *device, const struct series_spec *spec, struct error *err)
 {
@@ -681,7 +697,7 @@ int series_open(struct timed_series **out, struct series_state *state, const str
                                .arms = {ARM_NONE, ARM_NONE},
                                .manner = manners[spec->regime],
                                .kin = kin_of(spec),
-                               .tolerance = exact_tolerance(&spec->problem),
+                               .tolerance = tolerance_of(&spec->problem),
                                .launches = 1,
                                .found = {.state = MEASURED_OK}};
     if (spec->regime == REGIME_COLD)
@@ -702,16 +718,6 @@ int series_open(struct timed_series **out, struct series_state *state, const str
     *state = found;
     *out = s;
     return 0;
-}
-
-enum regime series_regime(const struct timed_series *series)
-{
-    return series->spec.regime;
-}
-
-bool series_has_base(const struct timed_series *series)
-{
-    return series->arms[ROLE_BASE].used;
 }
 
 int series_settle(struct timed_series *s, struct error *err)
@@ -765,7 +771,7 @@ static int begin_block(struct timed_series *s, struct error *err)
 int series_pairs(struct timed_series *s, uint32_t count, uint16_t block, sample_sink *sink,
                  void *state, struct error *err)
 {
-    assert(series_has_base(s));
+    assert(s->arms[ROLE_BASE].used);
     let_rest(s);
     if ((s->next_pair && draw_places(s, err)) || settle(s, err) || begin_block(s, err))
         return -1;
@@ -810,7 +816,7 @@ int series_solo(struct timed_series *s, uint32_t count, uint16_t block, sample_s
 static int look_at_more(struct timed_series *s, struct error *err)
 {
     const uint32_t missing = s->looked_at < ENOUGH ? ENOUGH - s->looked_at : 0;
-    if (!series_has_base(s) || s->captured || missing > s->looked_at / MORE_PART)
+    if (!s->arms[ROLE_BASE].used || s->captured || missing > s->looked_at / MORE_PART)
         return 0;
     for (uint32_t i = 0; i < missing && s->found.state == MEASURED_OK; i += s->launches) {
         struct sample sample;

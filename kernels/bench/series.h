@@ -57,14 +57,10 @@ double series_need_bytes(const struct series_spec *spec, const struct device_ops
 struct timed_series;
 typedef void sample_sink(void *state, const struct sample *sample);
 
-enum regime series_regime(const struct timed_series *series);
-
 // Opens a series: loads, fills, prepares, checks, warms up. Returns 0 with *out NULL when `state`
 // says why the series cannot be timed; -1 when the device or the memory failed. The caller frees.
 int series_open(struct timed_series **out, struct series_state *state, const struct device_ops *ops,
                 struct device_base *device, const struct series_spec *spec, struct error *err);
-
-bool series_has_base(const struct timed_series *series);
 
 // Runs everything that the series launches once, untimed. Call it if other series were opened or
 // closed since its last sample. A driver may postpone work until the next launch (it unloads

@@ -46,8 +46,7 @@ int exact_compare(struct comparison *out, const struct exact *exact, const struc
                   struct error *err);
 void exact_free(struct exact *exact); // NULL is allowed
 
-// The tolerance of comparisons, and the most by which one element may differ, in its own units.
-double exact_tolerance(const struct problem *problem);
+// The most by which one element may differ at this tolerance, in its own units.
 double exact_allowed(const struct exact *exact, double tolerance);
 
 // ---- a turn ----
@@ -109,11 +108,12 @@ struct timed_series {
 };
 
 extern const char *const series_role_names[2];
-struct buffers *series_buffers(struct timed_series *series, enum sample_role role);
+static inline struct buffers *series_buffers(struct timed_series *s, enum sample_role role)
+{
+    return s->spec.apart && role == ROLE_BASE ? &s->apart : &s->buffers;
+}
 // Fills the buffers with the numbers of the reference, with signs drawn from `key` (0: none).
 int series_known(struct timed_series *series, uint64_t key, struct error *err);
-// Makes room for the digests of all sets.
-int series_make_digests(struct timed_series *series, struct error *err);
 
 // Begins a turn: of a pair, or of one sample (`alone`).
 int series_turn(struct timed_series *series, bool alone, struct error *err);
@@ -134,8 +134,6 @@ int series_hold(struct timed_series *series, enum sample_role role, uint32_t set
 
 struct captured;
 
-// Whether a record has contents of its own.
-bool captured_is(const struct arm *arm);
 // Prepares one set with the base's contents (the head's if there is no base), binds both arms to
 // it, runs both and compares their results. Returns 0, 1 (the state says what is wrong) or -1. The
 // caller frees, also after a failure.

@@ -65,28 +65,12 @@ enum { SMALL_OUTPUT = 1 << 20, CHUNK_ONE_IN = 4 };
 
 const char *const series_role_names[2] = {"base", "head"};
 
-struct buffers *series_buffers(struct timed_series *s, enum sample_role role)
-{
-    return s->spec.apart && role == ROLE_BASE ? &s->apart : &s->buffers;
-}
-
 int series_known(struct timed_series *s, uint64_t key, struct error *err)
 {
     return buffers_known(&s->buffers, key, err) ||
                    (s->spec.apart && buffers_known(&s->apart, key, err))
                ? -1
                : 0;
-}
-
-int series_make_digests(struct timed_series *s, struct error *err)
-{
-    if (!s->arms[ROLE_BASE].used)
-        return 0;
-    s->ops->free(s->device, s->digests);
-    s->digests = NULL;
-    const uint64_t chunks = digest_count(s->parts.output.count);
-    return s->ops->alloc_inputs(&s->digests, s->device, chunks * s->buffers.sets * sizeof(double),
-                                err);
 }
 
 // ---- libraries that must stand still ----
