@@ -106,6 +106,27 @@ static const char *short_of(struct run *run, const struct result *r)
     return arena_printf(&run->arena, "%s %s %s%s", r->kernel, problem, size_of(run, r), but);
 }
 
+// A short form of the first mix, "KERNEL mix:NAME:REGIME +1.2 %", as an epoch spells it; "" if its
+// change is not known.
+static const char *mix_short(struct run *run)
+{
+    const struct mix_result *m = &run->mixes[0];
+    const char *series = mix_series(run, m, &run->arena);
+    if (!isfinite(m->log_ratio.value))
+        return "";
+    return arena_printf(&run->arena, "; %.*s %+.2f %%", (int)(strrchr(series, ' ') - series), series,
+                        100 * interval_relative(m->log_ratio).value);
+}
+
+// Adds the mixes behind the series that decides. A cut would take the end of a mix's sentence, which
+// has its regime and its size, so a line that is too long has the first mix in short.
+static const char *add_mixes(struct run *run, const char *whole, const char *mixes)
+{
+    const char *all = arena_printf(&run->arena, "%s; %.*s", whole, (int)strlen(mixes) - 2, mixes);
+    return within_words(run, all) == all ? all
+                                         : arena_printf(&run->arena, "%s%s", whole, mix_short(run));
+}
+
 // Writes the conclusion. The series that decides comes before the mixes, which have lines of their
 // own.
 static void conclude(struct run *run, enum conclusion conclusion, const char *label,
@@ -121,7 +142,7 @@ static void conclude(struct run *run, enum conclusion conclusion, const char *la
     if (which && within_words(run, whole) != whole)
         whole = arena_printf(&run->arena, "%s: %s", begin, short_of(run, which));
     if (which && *mixes)
-        whole = arena_printf(&run->arena, "%s; %.*s", whole, (int)strlen(mixes) - 2, mixes);
+        whole = add_mixes(run, whole, mixes);
     run->headline = within_words(run, whole);
 }
 

@@ -94,7 +94,7 @@ TEST(a_series_that_is_slower_comes_before_the_mixes)
     conclude_run(&run, &with.gate, "");
     assert_int_equal(run.conclusion, CONCLUDE_REGRESSION);
     const char *series = strstr(run.headline, "fast is slower"),
-               *whole = strstr(run.headline, "; mix decode by fast: +");
+               *whole = strstr(run.headline, "; fast mix:decode +");
     if (!series || !whole || series > whole || strncmp(run.headline, "SLOWER: 1 slower, ", 18) != 0)
         fail_msg("%s", run.headline);
     run.results = NULL; // not the run's
@@ -182,6 +182,33 @@ TEST(a_mix_is_judged_in_each_regime)
     assert_int_equal(run.mix_count, 1);
     assert_int_equal(run.mixes[0].kind, VERDICT_SLOWER);
     run.results = NULL;
+    run_free(&run);
+}
+
+// Whatever comes before it: a last line that is too long is not cut within a mix.
+TEST(a_last_line_names_the_regime_and_the_size_of_a_mix)
+{
+    struct result results[] = {part("fast", 16, 0.05), part("fast", 32, 0.02),
+                               part("fast", 64, 0.0)};
+    struct policy_mix_part parts[] = {{0.5, results[0].problem}, {0.5, results[1].problem}};
+    struct policy_mix mix = {.name = "decode", .parts = parts, .count = 2, .margin = 0.004};
+    const struct policy with = {.mixes = &mix, .mix_count = 1};
+    struct run run = {
+        .results = results, .count = 3, .base.id = "1", .policy = "", .kind = RUN_GATE};
+    for (size_t i = 0; i < run.count; i++)
+        results[i].problem.regime = REGIME_STREAM;
+    results[0].verdict.kind = results[1].verdict.kind = VERDICT_SLOWER;
+    results[0].verdict.cause = results[1].verdict.cause = CAUSE_KERNEL;
+    results[0].verdict.sentence = results[1].verdict.sentence =
+        "fast slower in a stream: +5.13 % (95 % interval +5.03 to +5.23), 128 pairs";
+    results[0].verdict.pairs = results[1].verdict.pairs = 128;
+    results[2].verdict.kind = VERDICT_UNDECIDED;
+    mixes_find(&run, &with);
+    conclude_run(&run, &with.gate, "");
+    const char *end = strrchr(run.headline, ';');
+    assert_non_null(end);
+    assert_string_equal(end, "; fast mix:decode:stream +3.57 %");
+    run.results = NULL; // not the run's
     run_free(&run);
 }
 
