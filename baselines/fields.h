@@ -121,6 +121,9 @@ double node_value(const struct node *node);
 // The tables of fields of this room's structs; the list of each stands beside its struct.
 extern const struct stored_fields build_fields, epoch_fields, profile_fields, figure_fields,
     unbuilt_fields;
+// Every table of fields of the store, those of model/fields.h included.
+extern const struct stored_fields *const all_fields[];
+extern const size_t all_fields_count;
 
 // A calibrated profile of a device as a row; its figures (model/gpu.h) are rows of their own.
 struct stored_profile {
@@ -197,12 +200,6 @@ bool field_read(void *thing, const struct stored_field *field, const char *cell)
 // Whether every figure of a thing is known and within its range.
 bool fields_sound(const struct stored_fields *fields, const void *thing);
 
-// Returns the SQL that adds the columns of all fields that this version of the store introduced;
-// NULL if it introduced none. The caller frees.
-char *fields_migration(int version);
-// The newest version of the store that introduced a field.
-int fields_version(void);
-
 // The ranges that names, times and sizes from elsewhere must lie in. An imported file is checked
 // before it is saved, a shard before it is merged. Everything that this program writes lies within
 // them.
@@ -210,9 +207,6 @@ bool range_is_time(int64_t time_s); // OLDEST_TIME_S to LATEST_TIME_S
 // True for a text of one line for people: not empty, fewer than `size` bytes, UTF-8 without control
 // characters.
 bool range_is_name(const char *text, size_t size);
-// Checks every value of the database `schema` ("main", or one that is attached). Refuses the first
-// bad value with a message that names its table, its column and the value.
-int range_check(struct store *store, const char *schema, struct error *err);
 
 // ==== rows of single things ====
 //
@@ -220,17 +214,12 @@ int range_check(struct store *store, const char *schema, struct error *err);
 // their content, added when they are missing, and checked when they are read back. Every function
 // but those that load and find needs a transaction of the caller.
 
-// Saves a run under a uid that the caller chose, and the run's end.
+// Saves a run under a uid that the caller chose.
 int save_run(int64_t *run_id, struct store *store, const struct run *run, const char *uid,
              struct error *err);
-int save_finish(struct store *store, const struct run *run, int64_t finished_s, struct error *err);
 int save_profile(struct store *store, const struct device *device, const struct gpu *gpu,
                  int64_t measured_s, struct error *err);
 
-// Loads a measurement. Key 0 gives an absent measurement. A measurement whose samples were pruned
-// gets one sample that holds its time and clock.
-int load_measurement(struct measurement *out, struct store *store, int64_t key, struct arena *arena,
-                     struct error *err);
 int load_build(struct build_record *out, struct store *store, int64_t key, struct arena *arena,
                struct error *err);
 
@@ -267,10 +256,5 @@ void content_write_parts(struct json *json, const char *name, const struct predi
 // frees.
 char *content_json_list(size_t count, const char *(*get)(const void *list, size_t index),
                         const void *list);
-
-// The spread of the pairs that two measurements of one run form; its `pairs` is 0 when they form
-// none.
-struct pair_scale content_pair_scale(const struct measurement *base,
-                                     const struct measurement *head);
 
 #endif

@@ -4,7 +4,6 @@
 // it is missing. Rows that are read back are checked as if a stranger had written them.
 
 #include "baselines/fields.h"
-#include "model/robust.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -188,71 +187,4 @@ char *content_json_list(size_t count, const char *(*get)(const void *list, size_
         json_text(&json, NULL, get(list, i));
     json_end(&json, ']');
     return text.bytes;
-}
-
-// Identifies the pair that a sample belongs to. Its number is not enough, because numbers may begin
-// again in each process or block.
-struct paired {
-    uint32_t pair;
-    uint16_t block, process;
-    uint8_t role;
-    double log_time;
-};
-
-static int by_pair(const void *left, const void *right)
-{
-    const struct paired *a = left, *b = right;
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
-    if (a->block != b->block)
-        return a->block < b->block ? -1 : 1;
-    if (a->pair != b->pair)
-        return a->pair < b->pair ? -1 : 1;
-    return (a->role > b->role) - (a->role < b->role);
-}
-
-static size_t collect(struct paired *out, const struct measurement *m, uint8_t role)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < m->count; i++) {
-        const struct sample *s = &m->samples[i];
-        if (!s->excluded && s->time_ns > 0)
-            out[used++] = (struct paired){s->pair, s->block, s->process, role, log(s->time_ns)};
-    }
-    return used;
-}
-
-static struct pair_scale spread(double *ratios, size_t count)
-{
-    struct pair_scale scale = {.pairs = (uint32_t)count};
-    double mean = 0, squares = 0;
-    for (size_t i = 0; i < count; i++)
-        mean += ratios[i] / (double)count;
-    for (size_t i = 0; i < count; i++)
-        squares += (ratios[i] - mean) * (ratios[i] - mean);
-    scale.sd = sqrt(squares / (double)(count - 1));
-    scale.sd_mad = robust_sd(ratios, count);
-    return scale;
-}
-
-struct pair_scale content_pair_scale(const struct measurement *base, const struct measurement *head)
-{
-    struct paired *all = xcalloc(base->count + head->count, sizeof(*all));
-    double *ratios = xcalloc(head->count, sizeof(*ratios));
-    size_t used = collect(all, base, ROLE_BASE);
-    used += collect(all + used, head, ROLE_HEAD);
-    qsort(all, used, sizeof(*all), by_pair);
-    size_t pairs = 0;
-    for (size_t i = 0; i + 1 < used; i++) {
-        const struct paired *a = &all[i], *b = &all[i + 1];
-        if (a->process == b->process && a->block == b->block && a->pair == b->pair &&
-            a->role == ROLE_BASE && b->role == ROLE_HEAD)
-            ratios[pairs++] = b->log_time - a->log_time;
-    }
-    struct pair_scale scale = {0};
-    if (pairs >= 2)
-        scale = spread(ratios, pairs);
-    free(all);
-    free(ratios);
-    return scale;
 }

@@ -10,11 +10,9 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const statement_sql[STATEMENT_COUNT] = {
@@ -112,14 +110,6 @@ int store_damaged(struct store *store, const char *what, struct error *err)
 {
     return error_set(err, "store %s: damaged, %s; `plumb store check` says more", store->path,
                      what);
-}
-
-void statement_finalize_all(struct store *store)
-{
-    for (int i = 0; i < STATEMENT_COUNT; i++) {
-        sqlite3_finalize(store->statements[i]);
-        store->statements[i] = NULL;
-    }
 }
 
 // Binds a cell. This can only fail by misuse or for lack of memory; limits on lengths take effect
@@ -252,47 +242,4 @@ bool row_copy(char *out, size_t size, sqlite3_stmt *row, int column)
 {
     const unsigned char *text = sqlite3_column_text(row, column);
     return text_copy(out, size, text ? (const char *)text : "");
-}
-
-bool mark_is_ours(const struct store *store)
-{
-    char text[STORE_MARK_TEXT] = "";
-    const int file = open(store->mark_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    const bool ours = file >= 0 && read(file, text, sizeof(text) - 1) > 0 &&
-                      strcmp(text, store->mark) == 0 && futimens(file, NULL) == 0;
-    if (file >= 0)
-        close(file);
-    return ours;
-}
-
-int transaction_begin(struct store *store, struct error *err)
-{
-    assert(store->mode == STORE_WRITE);
-    if (store->mark && !store->batch && !mark_is_ours(store))
-        return error_set(err,
-                         "store %s: another machine writes it by now, for nothing was written here "
-                         "for long; what was saved is kept: run again when it has ended",
-                         store->path);
-    // The batch is gone, so what is saved next would be kept without what was saved before.
-    if (store->batch && sqlite3_get_autocommit(store->db))
-        return error_set(err, "store %s: a fault undid what was saved together with this",
-                         store->path);
-    return statement_run(store, err, store->batch ? SQL_SAVEPOINT : SQL_BEGIN, NULL, 0);
-}
-
-int transaction_end(struct store *store, int status, struct error *err)
-{
-    struct error ignored;
-    if (status == 0 && statement_run(store, err, store->batch ? SQL_RELEASE : SQL_COMMIT, NULL, 0))
-        status = -1;
-    // A full disk or a failed write may have ended the transaction already.
-    if (status && !sqlite3_get_autocommit(store->db)) {
-        if (store->batch) {
-            statement_run(store, &ignored, SQL_UNDO, NULL, 0);
-            statement_run(store, &ignored, SQL_RELEASE, NULL, 0);
-        } else {
-            statement_run(store, &ignored, SQL_ROLLBACK, NULL, 0);
-        }
-    }
-    return status;
 }

@@ -24,7 +24,7 @@ struct store {
     enum store_mode mode;
     bool batch;
     bool runs_open;
-    int runs; // file descriptor that store_open.c uses for the runs' locks
+    int runs; // file descriptor that store_run.c uses for the runs' locks
     // Used on file systems where machines do not see each other's locks, NULL elsewhere: the path
     // of a file that says which machine writes, the text that this machine puts there, and the
     // file's descriptor.
@@ -52,8 +52,6 @@ struct cell {
 
 struct cell statement_text(const char *text); // NULL becomes ''
 struct cell statement_key(int64_t key);       // 0 becomes NULL
-
-void statement_finalize_all(struct store *store);
 
 // Prepares the statement if needed and binds its cells, so that statement_step() can run it. Texts
 // and blobs are borrowed until it is reset. NULL: it could not be prepared, or a cell not be bound;
@@ -105,27 +103,12 @@ int store_damaged(struct store *store, const char *what, struct error *err);
 // Makes a URI of a path, so that a `?` or `%` in it stays a part of the name. The caller frees.
 char *store_uri(const char *path, const char *options);
 
-// Whether the file at mark_path still names this machine. The check renews the file's time, as a
-// write does.
-bool mark_is_ours(const struct store *store);
-
 // Encloses a save in a transaction, or in a savepoint when a batch is open. transaction_end()
 // commits when `status` is 0 and undoes everything when it is not; it returns the final status.
 int transaction_begin(struct store *store, struct error *err);
 int transaction_end(struct store *store, int status, struct error *err);
 
 // ==== opening ====
-
-// Locks of unfinished runs. Any process may go on with a run that was interrupted. A run that is
-// still being measured belongs to its process: otherwise two processes would write verdicts beside
-// each other's samples. A process locks one byte for each of its runs in STORE-runs, an empty file
-// beside the store; the byte's offset is the run's number. The kernel releases these locks when the
-// process ends, for whatever reason. On a file system without locks every unfinished run counts as
-// interrupted.
-
-// True: the run belongs to this handle from now on, until store_close(). False: another handle has
-// it.
-bool run_lock_claim(struct store *store, int64_t run_id);
 
 // The versions of the schema: migrations/000N_*.sql, embedded at build. A version without such a
 // file adds the columns of the fields that came with it (fields.h). PRAGMA user_version of a store

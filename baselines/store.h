@@ -409,10 +409,10 @@ int store_export_bmf(struct store *store, const struct export_filter *filter, FI
                      struct error *err);
 int store_export_openmetrics(struct store *store, const struct export_filter *filter, FILE *file,
                              struct error *err);
-// Whether a format of that name can be imported.
-bool store_import_knows(const char *format);
-// Whether a format is plumb's own; such files say themselves which commit was measured.
-bool store_import_own(const char *format);
+// Whether a format of that name can be imported. `own`: it is plumb's own; such files say
+// themselves which commit was measured.
+bool store_import_knows(const char *format, bool *own);
+
 // What the caller says about facts that files of other tools leave out.
 struct import_source {
     const char *name;   // the file's name, shown in errors with the line

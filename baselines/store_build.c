@@ -117,25 +117,6 @@ int store_find_commit_build(struct build_record *out, bool *found, struct store 
     return 0;
 }
 
-int store_find_measurement(struct measurement *out, bool *found, struct store *store,
-                           const struct series *series, const char *code,
-                           const struct measured_how *how, struct arena *arena, struct error *err)
-{
-    int64_t key, measurement = 0;
-    if (content_find_series(&key, store, series, err))
-        return -1;
-    if (key && code[0] &&
-        statement_get(&measurement, store, err, SQL_FIND_MEASUREMENT,
-                      CELLS(INT(key), TEXT(code), how->regime ? TEXT(how->regime) : NOTHING,
-                            how->driver ? TEXT(how->driver) : NOTHING,
-                            how->failure ? TEXT(how->failure) : NOTHING, INT(how->plain))))
-        return -1;
-    if (measurement && load_measurement(out, store, measurement, arena, err))
-        return -1;
-    *found = measurement != 0;
-    return 0;
-}
-
 int store_ever_right(bool *right, struct store *store, const struct series *series,
                      struct error *err)
 {

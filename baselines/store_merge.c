@@ -4,10 +4,12 @@
 // its values. What it says about known runs must agree with the store. What was merged must be
 // readable. All steps are one transaction, and temporary tables are removed afterwards.
 #include "baselines/fields.h"
+#include "baselines/pack.h"
 #include "baselines/statement.h"
 #include "baselines/store.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -378,6 +380,220 @@ static int check_readable(struct store *store, const char *path, int64_t link, s
         return 0;
     return error_set(err, "merging %s: nothing was merged, for with it one would read: %s", path,
                      why.text);
+}
+
+// ---- the ranges of what a shard has ----
+//
+// One table says what each column holds; the tables of fields give the ranges. NULL is in range
+// where the schema allows it. Conclusions have no range: errors, evidence and the ends of intervals
+// may be infinite.
+
+enum { DEVICE_TEXT = 256 };
+
+enum rule {
+    A_KERNEL,   // a kernel's name
+    A_DEVICE,   // a device's id or name
+    A_WORD,     // an object id, or one of this program's own words; may be empty
+    A_UID,      // a run's uid
+    A_PROBLEM,  // a problem that problem_parse() accepts
+    A_TIME,     // seconds since 1970
+    A_DURATION, // nanoseconds above 0
+    A_CLOCK,    // Hz
+    A_COUNT,    // 0 to UINT32_MAX
+    A_NUMBER,   // finite
+    A_FIELD     // within the range of its field
+};
+
+struct ranged_column {
+    const char *table, *name;
+    enum rule rule;
+    const struct stored_field *field;
+};
+
+static const struct ranged_column columns[] = {
+    {"commits", "order_s", A_TIME, NULL},
+    {"devices", "uuid", A_DEVICE, NULL},
+    {"devices", "kind", A_WORD, NULL},
+    {"problems", "problem", A_PROBLEM, NULL},
+    {"kernels", "name", A_KERNEL, NULL},
+    {"codes", "code_id", A_WORD, NULL},
+    {"runs", "uid", A_UID, NULL},
+    {"run_devices", "position", A_COUNT, NULL},
+    {"measurements", "commit_s", A_TIME, NULL},
+    {"measurements", "time_ns", A_DURATION, NULL},
+    {"measurements", "clock_hz", A_CLOCK, NULL},
+    {"measurements", "samples", A_COUNT, NULL},
+    {"results", "pairs", A_COUNT, NULL},
+    {"figures", "value", A_NUMBER, NULL},
+    {"epochs", "level", A_NUMBER, NULL},
+    {"predictions", "made_s", A_TIME, NULL},
+    {"verdicts", "made_s", A_TIME, NULL},
+    {"links", "uid", A_UID, NULL},
+    {"device_entries", "when_s", A_TIME, NULL},
+};
+
+static bool is_word(const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        if (*c <= ' ' || *c >= 0x7f)
+            return false;
+    }
+    return strlen(text) < OBJECT_ID_TEXT;
+}
+
+static bool is_problem(const char *text)
+{
+    struct problem problem;
+    struct error ignored;
+    return problem_parse(&problem, text, &ignored) == 0;
+}
+
+static bool text_fits(enum rule rule, const char *text, size_t bytes)
+{
+    if (!text || strlen(text) != bytes)
+        return false; // it is damaged, or contains a NUL
+    switch (rule) {
+    case A_KERNEL:
+        return range_is_name(text, KERNEL_NAME_TEXT);
+    case A_DEVICE:
+        return range_is_name(text, DEVICE_TEXT);
+    case A_UID:
+        return bytes == STORE_UID_TEXT - 1 && strspn(text, "0123456789abcdef") == bytes;
+    case A_PROBLEM:
+        return is_problem(text);
+    default:
+        return is_word(text);
+    }
+}
+
+static bool fits(sqlite3_stmt *row, int at, const struct ranged_column *column)
+{
+    const double real = sqlite3_column_double(row, at);
+    const int64_t whole = sqlite3_column_int64(row, at);
+    switch (column->rule) {
+    case A_FIELD:
+        return real >= column->field->range.low && real <= column->field->range.high;
+    case A_TIME:
+        return range_is_time(whole);
+    case A_COUNT:
+        return whole >= 0 && whole <= UINT32_MAX;
+    case A_DURATION:
+        return real > 0 && real <= SAMPLE_TIME_NS;
+    case A_CLOCK:
+        return real >= 0 && real <= SAMPLE_CLOCK_HZ;
+    case A_NUMBER:
+        return isfinite(real);
+    default:
+        return text_fits(column->rule, (const char *)sqlite3_column_text(row, at),
+                         (size_t)sqlite3_column_bytes(row, at));
+    }
+}
+
+static int check_row(sqlite3_stmt *row, const struct ranged_column *of, size_t count,
+                     struct error *err)
+{
+    for (int i = 0; i < (int)count; i++) {
+        if (sqlite3_column_type(row, i) == SQLITE_NULL || fits(row, i, &of[i]))
+            continue;
+        const char *text = (const char *)sqlite3_column_text(row, i);
+        return error_set(err, "%s.%s = %.60s is out of range", of[i].table, of[i].name,
+                         text ? text : "");
+    }
+    return 0;
+}
+
+// Checks the columns of one table.
+static int check_table(struct store *store, const char *schema, const struct ranged_column *of,
+                       size_t count, struct error *err)
+{
+    struct buffer sql = {0};
+    sqlite3_stmt *row = NULL;
+    for (size_t i = 0; i < count; i++)
+        buffer_printf(&sql, "%s%s", i ? ", " : "SELECT ", of[i].name);
+    buffer_printf(&sql, " FROM %s.%s", schema, of->table);
+    int status = 0, code = sqlite3_prepare_v2(store->db, sql.bytes, -1, &row, NULL);
+    if (code != SQLITE_OK)
+        status = store_fail(store, err);
+    while (status == 0 && (code = sqlite3_step(row)) == SQLITE_ROW)
+        status = check_row(row, of, count, err);
+    if (status == 0 && code != SQLITE_DONE)
+        status = store_fail(store, err);
+    sqlite3_finalize(row);
+    buffer_free(&sql);
+    return status;
+}
+
+static int check_fields(struct store *store, const char *schema, const struct stored_fields *fields,
+                        struct error *err)
+{
+    struct ranged_column of[FIELDS_MOST];
+    size_t count = 0;
+    for (size_t i = 0; i < fields->count; i++) {
+        const struct stored_field *f = &fields->items[i];
+        const bool word = f->type == FIELD_ID;
+        const bool bounded = isfinite(f->range.low) || isfinite(f->range.high);
+        if (word || bounded)
+            of[count++] =
+                (struct ranged_column){fields->table, f->column, word ? A_WORD : A_FIELD, f};
+    }
+    return count ? check_table(store, schema, of, count, err) : 0;
+}
+
+// Whether times and clocks of all samples are in range.
+static bool samples_fit(const struct sample *samples, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!(samples[i].time_ns > 0 && samples[i].time_ns <= SAMPLE_TIME_NS &&
+              samples[i].clock_hz >= 0 && samples[i].clock_hz <= SAMPLE_CLOCK_HZ))
+            return false;
+    }
+    return true;
+}
+
+static int check_samples(struct store *store, const char *schema, struct error *err)
+{
+    char *sql = xprintf("SELECT s.packed, m.samples FROM %s.samples s "
+                        "JOIN %s.measurements m ON m.measurement_key = s.measurement_key",
+                        schema, schema);
+    sqlite3_stmt *row = NULL;
+    int status = 0, code = sqlite3_prepare_v2(store->db, sql, -1, &row, NULL);
+    if (code != SQLITE_OK)
+        status = store_fail(store, err);
+    while (status == 0 && (code = sqlite3_step(row)) == SQLITE_ROW) {
+        struct arena arena = {0};
+        struct sample *samples;
+        size_t count;
+        status = unpack_samples(&samples, &count, sqlite3_column_blob(row, 0),
+                                (size_t)sqlite3_column_bytes(row, 0), &arena, err);
+        if (status == 0 &&
+            ((int64_t)count != sqlite3_column_int64(row, 1) || !samples_fit(samples, count)))
+            status = error_set(err, "samples.packed: a sample is out of range, or their number is");
+        arena_free(&arena);
+    }
+    if (status == 0 && code != SQLITE_DONE)
+        status = store_fail(store, err);
+    sqlite3_finalize(row);
+    free(sql);
+    return status;
+}
+
+// Checks every value of the database `schema` ("main", or one that is attached). Refuses the first
+// bad value with a message that names its table, its column and the value.
+static int range_check(struct store *store, const char *schema, struct error *err)
+{
+    for (size_t i = 0, count; i < ARRAY_COUNT(columns); i += count) {
+        count = 1;
+        while (i + count < ARRAY_COUNT(columns) &&
+               strcmp(columns[i].table, columns[i + count].table) == 0)
+            count++;
+        if (check_table(store, schema, &columns[i], count, err))
+            return -1;
+    }
+    for (size_t i = 0; i < all_fields_count; i++) {
+        if (check_fields(store, schema, all_fields[i], err))
+            return -1;
+    }
+    return check_samples(store, schema, err);
 }
 
 static int check_values(struct store *store, const char *path, struct error *err)

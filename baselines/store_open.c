@@ -25,30 +25,6 @@
 
 enum { STORE_APPLICATION_ID = 0x706c756d }; // "plum", PRAGMA application_id
 
-// ---- locks on unfinished runs, which tell whose a run is; SQLite guards the database ----
-
-bool run_lock_claim(struct store *store, int64_t run_id)
-{
-    // The lock belongs to the open file and not to the process, so that closing another handle
-    // keeps it.
-    struct flock byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = run_id, .l_len = 1};
-    if (!store->runs_open) {
-        char *path = xprintf("%s-runs", store->path);
-        store->runs = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-        store->runs_open = store->runs >= 0;
-        free(path);
-    }
-    return !store->runs_open || fcntl(store->runs, F_OFD_SETLK, &byte) == 0 ||
-           (errno != EAGAIN && errno != EACCES);
-}
-
-static void run_lock_close(struct store *store)
-{
-    if (store->runs_open)
-        close(store->runs);
-    store->runs_open = false;
-}
-
 // ---- migrations: the newest schema, and no tables beside those that they make ----
 
 #define X(name) extern const unsigned char migration_##name[];
@@ -65,6 +41,52 @@ static const struct {
 #undef X
 
 extern const unsigned char store_schema[]; // written by migrations/schema.c
+
+static const char *sql_type(enum field_type type)
+{
+    switch (type) {
+    case FIELD_COUNT:
+    case FIELD_SIZE:
+    case FIELD_SEED:
+    case FIELD_TIME:
+    case FIELD_FLAG:
+    case FIELD_SET:
+        return " INTEGER";
+    case FIELD_SHARED:
+    case FIELD_RARE:
+        return "_key INTEGER REFERENCES texts";
+    default:
+        return field_is_number(type) ? " REAL" : " TEXT";
+    }
+}
+
+// Returns the SQL that adds the columns of all fields that this version of the store introduced;
+// NULL if it introduced none. The caller frees.
+static char *fields_migration(int version)
+{
+    struct buffer sql = {0};
+    for (size_t i = 0; i < all_fields_count; i++) {
+        const struct stored_fields *fields = all_fields[i];
+        for (size_t k = 0; k < fields->count; k++) {
+            if (fields->items[k].since == version)
+                buffer_printf(&sql, "ALTER TABLE %s ADD COLUMN %s%s;\n", fields->table,
+                              fields->items[k].column, sql_type(fields->items[k].type));
+        }
+    }
+    return sql.bytes;
+}
+
+// The newest version of the store that introduced a field.
+static int fields_version(void)
+{
+    int newest = 0;
+    for (size_t i = 0; i < all_fields_count; i++) {
+        for (size_t k = 0; k < all_fields[i]->count; k++)
+            newest =
+                all_fields[i]->items[k].since > newest ? all_fields[i]->items[k].since : newest;
+    }
+    return newest;
+}
 
 static int file_version(size_t index)
 {
@@ -549,6 +571,19 @@ static int hold_mark(struct store *store, const char *where, struct error *err)
     return -1;
 }
 
+// Whether the file at mark_path still names this machine. The check renews the file's time, as a
+// write does.
+static bool mark_is_ours(const struct store *store)
+{
+    char text[STORE_MARK_TEXT] = "";
+    const int file = open(store->mark_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    const bool ours = file >= 0 && read(file, text, sizeof(text) - 1) > 0 &&
+                      strcmp(text, store->mark) == 0 && futimens(file, NULL) == 0;
+    if (file >= 0)
+        close(file);
+    return ours;
+}
+
 // Removes the mark, if this is the last process of this machine.
 static void release_mark(struct store *store)
 {
@@ -680,9 +715,11 @@ void store_close(struct store *store)
     if (!store)
         return;
     store_cancel_batch(store);
-    statement_finalize_all(store);
+    for (int i = 0; i < STATEMENT_COUNT; i++)
+        sqlite3_finalize(store->statements[i]);
     sqlite3_close(store->db);
-    run_lock_close(store);
+    if (store->runs_open)
+        close(store->runs);
     release_mark(store);
     free(store->path);
     free(store);
@@ -691,6 +728,38 @@ void store_close(struct store *store)
 const char *store_path(const struct store *store)
 {
     return store->path;
+}
+
+int transaction_begin(struct store *store, struct error *err)
+{
+    assert(store->mode == STORE_WRITE);
+    if (store->mark && !store->batch && !mark_is_ours(store))
+        return error_set(err,
+                         "store %s: another machine writes it by now, for nothing was written here "
+                         "for long; what was saved is kept: run again when it has ended",
+                         store->path);
+    // The batch is gone, so what is saved next would be kept without what was saved before.
+    if (store->batch && sqlite3_get_autocommit(store->db))
+        return error_set(err, "store %s: a fault undid what was saved together with this",
+                         store->path);
+    return statement_run(store, err, store->batch ? SQL_SAVEPOINT : SQL_BEGIN, NULL, 0);
+}
+
+int transaction_end(struct store *store, int status, struct error *err)
+{
+    struct error ignored;
+    if (status == 0 && statement_run(store, err, store->batch ? SQL_RELEASE : SQL_COMMIT, NULL, 0))
+        status = -1;
+    // A full disk or a failed write may have ended the transaction already.
+    if (status && !sqlite3_get_autocommit(store->db)) {
+        if (store->batch) {
+            statement_run(store, &ignored, SQL_UNDO, NULL, 0);
+            statement_run(store, &ignored, SQL_RELEASE, NULL, 0);
+        } else {
+            statement_run(store, &ignored, SQL_ROLLBACK, NULL, 0);
+        }
+    }
+    return status;
 }
 
 int store_begin_batch(struct store *store, struct error *err)

@@ -9,13 +9,17 @@
 #include "baselines/fields.h"
 #include "baselines/pack.h"
 #include "baselines/statement.h"
+#include "model/robust.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 // ---- why a run's commits do not build ----
 
@@ -100,6 +104,31 @@ static int load_unbuilt(struct run *run, struct store *store, struct error *err)
     }
     sqlite3_reset(row);
     return status < 0 ? -1 : 0;
+}
+
+// ---- whose an unfinished run is ----
+//
+// Any process may go on with a run that was interrupted. A run that is still being measured belongs
+// to its process: otherwise two processes would write verdicts beside each other's samples. A
+// process locks one byte for each of its runs in STORE-runs, an empty file beside the store; the
+// byte's offset is the run's number. The kernel releases these locks when the process ends, for
+// whatever reason. On a file system without locks every unfinished run counts as interrupted.
+
+// True: the run belongs to this handle from now on, until store_close(). False: another handle has
+// it.
+static bool run_lock_claim(struct store *store, int64_t run_id)
+{
+    // The lock belongs to the open file and not to the process, so that closing another handle
+    // keeps it.
+    struct flock byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = run_id, .l_len = 1};
+    if (!store->runs_open) {
+        char *path = xprintf("%s-runs", store->path);
+        store->runs = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        store->runs_open = store->runs >= 0;
+        free(path);
+    }
+    return !store->runs_open || fcntl(store->runs, F_OFD_SETLK, &byte) == 0 ||
+           (errno != EAGAIN && errno != EACCES);
 }
 
 // ---- metrics: figures beside the times ----
@@ -353,6 +382,76 @@ int store_begin_run(struct store *store, struct run *run, struct error *err)
     return 0;
 }
 
+// Identifies the pair that a sample belongs to. Its number is not enough, because numbers may begin
+// again in each process or block.
+struct paired {
+    uint32_t pair;
+    uint16_t block, process;
+    uint8_t role;
+    double log_time;
+};
+
+static int by_pair(const void *left, const void *right)
+{
+    const struct paired *a = left, *b = right;
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    if (a->block != b->block)
+        return a->block < b->block ? -1 : 1;
+    if (a->pair != b->pair)
+        return a->pair < b->pair ? -1 : 1;
+    return (a->role > b->role) - (a->role < b->role);
+}
+
+static size_t collect(struct paired *out, const struct measurement *m, uint8_t role)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        const struct sample *s = &m->samples[i];
+        if (!s->excluded && s->time_ns > 0)
+            out[used++] = (struct paired){s->pair, s->block, s->process, role, log(s->time_ns)};
+    }
+    return used;
+}
+
+static struct pair_scale spread(double *ratios, size_t count)
+{
+    struct pair_scale scale = {.pairs = (uint32_t)count};
+    double mean = 0, squares = 0;
+    for (size_t i = 0; i < count; i++)
+        mean += ratios[i] / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (ratios[i] - mean) * (ratios[i] - mean);
+    scale.sd = sqrt(squares / (double)(count - 1));
+    scale.sd_mad = robust_sd(ratios, count);
+    return scale;
+}
+
+// The spread of the pairs that two measurements of one run form; its `pairs` is 0 when they form
+// none.
+static struct pair_scale pair_scale_of(const struct measurement *base,
+                                       const struct measurement *head)
+{
+    struct paired *all = xcalloc(base->count + head->count, sizeof(*all));
+    double *ratios = xcalloc(head->count, sizeof(*ratios));
+    size_t used = collect(all, base, ROLE_BASE);
+    used += collect(all + used, head, ROLE_HEAD);
+    qsort(all, used, sizeof(*all), by_pair);
+    size_t pairs = 0;
+    for (size_t i = 0; i + 1 < used; i++) {
+        const struct paired *a = &all[i], *b = &all[i + 1];
+        if (a->process == b->process && a->block == b->block && a->pair == b->pair &&
+            a->role == ROLE_BASE && b->role == ROLE_HEAD)
+            ratios[pairs++] = b->log_time - a->log_time;
+    }
+    struct pair_scale scale = {0};
+    if (pairs >= 2)
+        scale = spread(ratios, pairs);
+    free(all);
+    free(ratios);
+    return scale;
+}
+
 // The keys that the rows of one result share.
 struct row_place {
     int64_t run, series, kernel;
@@ -498,7 +597,7 @@ static int save_facts(struct store *store, struct row_place *place, const struct
     if (place_measurement(&base, store, place, ROLE_BASE, &result->base, result, err) ||
         place_measurement(&head, store, place, ROLE_HEAD, &result->head, result, err))
         return -1;
-    struct pair_scale scale = content_pair_scale(&result->base, &result->head);
+    struct pair_scale scale = pair_scale_of(&result->base, &result->head);
     return fields_run(store, SQL_ADD_RESULT,
                       CELLS(INT(place->run), INT(place->series), KEY(place->code[ROLE_BASE]),
                             KEY(place->code[ROLE_HEAD]), KEY(base), KEY(head), INT(scale.pairs),
@@ -592,7 +691,8 @@ int store_save_result(struct store *store, const struct run *run, const struct r
     return transaction_end(store, save_result(store, run, result, err), err);
 }
 
-int save_finish(struct store *store, const struct run *run, int64_t finished_s, struct error *err)
+static int save_finish(struct store *store, const struct run *run, int64_t finished_s,
+                       struct error *err)
 {
     const struct self_test *t = &run->self_test;
     if (statement_run(
@@ -658,8 +758,10 @@ static int load_samples(struct measurement *m, struct store *store, sqlite3_stmt
     return 0;
 }
 
-int load_measurement(struct measurement *out, struct store *store, int64_t key, struct arena *arena,
-                     struct error *err)
+// Loads a measurement. Key 0 gives an absent measurement. A measurement whose samples were pruned
+// gets one sample that holds its time and clock.
+static int load_measurement(struct measurement *out, struct store *store, int64_t key,
+                            struct arena *arena, struct error *err)
 {
     struct measurement m = {.detail = "", .regime = ""};
     if (key) {
@@ -1020,5 +1122,24 @@ int store_run_times(struct run_time **out, size_t *count, struct store *store, i
         return -1;
     *out = times;
     *count = used;
+    return 0;
+}
+
+int store_find_measurement(struct measurement *out, bool *found, struct store *store,
+                           const struct series *series, const char *code,
+                           const struct measured_how *how, struct arena *arena, struct error *err)
+{
+    int64_t key, measurement = 0;
+    if (content_find_series(&key, store, series, err))
+        return -1;
+    if (key && code[0] &&
+        statement_get(&measurement, store, err, SQL_FIND_MEASUREMENT,
+                      CELLS(INT(key), TEXT(code), how->regime ? TEXT(how->regime) : NOTHING,
+                            how->driver ? TEXT(how->driver) : NOTHING,
+                            how->failure ? TEXT(how->failure) : NOTHING, INT(how->plain))))
+        return -1;
+    if (measurement && load_measurement(out, store, measurement, arena, err))
+        return -1;
+    *found = measurement != 0;
     return 0;
 }

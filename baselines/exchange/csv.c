@@ -206,11 +206,6 @@ struct sample_table {
     int at[COLUMN_COUNT]; // the index of each column, -1 if it is missing
 };
 
-const char *import_cell(const struct csv *csv, size_t row, int column)
-{
-    return column < 0 ? "" : csv_plain(csv->rows[row].fields[column]);
-}
-
 static const char *field(const struct sample_table *table, size_t row, enum sample_column column)
 {
     return import_cell(&table->csv, row, table->at[column]);

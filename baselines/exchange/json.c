@@ -245,34 +245,6 @@ static void put_whole_run(FILE *file, const struct export_filter *filter, const 
     }
 }
 
-int export_runs(struct store *store, const struct export_filter *filter, FILE *file,
-                export_run *put, struct error *err)
-{
-    struct arena arena = {0};
-    struct run_entry *entries = NULL;
-    size_t count = 0;
-    bool found = filter->run_id == 0;
-    int status = store_list_runs(&entries, &count, store, STORE_ALL_RUNS, 0, &arena, err);
-    // Oldest first, so that a measurement comes before the results that reuse it.
-    for (size_t i = count; status == 0 && i > 0 && !ferror(file); i--) {
-        struct run run;
-        const struct run_entry *entry = &entries[i - 1];
-        if (filter->run_id ? entry->id != filter->run_id : entry->finished_s == 0)
-            continue;
-        found = true;
-        status = store_load_run(&run, store, entry->id, err);
-        if (status == 0) {
-            put(file, filter, &run, entry->uid);
-            run_free(&run);
-        }
-    }
-    arena_free(&arena);
-    if (status == 0 && !found)
-        status = error_set(err, "store %s: has no run %lld; `plumb report --list` shows them",
-                           store->path, (long long)filter->run_id);
-    return status;
-}
-
 // ---- writing profiles, epochs and builds ----
 
 // Writes figures, each as a list of its fields.
@@ -427,74 +399,10 @@ static void put_link(FILE *file, const struct link_owner *owner, const struct li
     export_end(&line, file);
 }
 
-static int put_series(struct store *store, FILE *file, const char *uid,
-                      const struct link_owner *owner, export_link *put, struct arena *arena,
-                      struct error *err)
-{
-    struct problem problem;
-    struct error ignored;
-    struct link *links;
-    size_t count;
-    if (problem_parse(&problem, owner->problem, &ignored))
-        return store_damaged(store, "a problem", err);
-    const struct series series = {owner->kernel, &problem, owner->device.uuid};
-    if (store_links(&links, &count, store, &series, arena, err))
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        if (!uid[0] || strcmp(links[i].uid, uid) == 0)
-            put(file, owner, &links[i]);
-    }
-    return 0;
-}
-
-int export_each_link(struct store *store, const struct export_filter *filter, FILE *file,
-                     export_link *put, struct error *err)
-{
-    struct arena arena = {0};
-    const char *uid = "";
-    sqlite3_stmt *row;
-    int status = 0;
-    if (filter->run_id) {
-        row = statement_bind(store, SQL_RUN_UID, CELLS(INT(filter->run_id)));
-        if (statement_step(store, row, err) < 0)
-            return -1;
-        uid = row_text(row, 0, &arena);
-        sqlite3_reset(row);
-    }
-    row = statement_bind(store, SQL_LINKED_SERIES, NULL, 0);
-    while (status == 0 && (status = statement_step(store, row, err)) > 0) {
-        const struct link_owner owner = {row_text(row, 0, &arena),
-                                         row_text(row, 1, &arena),
-                                         {.kind = row_text(row, 2, &arena),
-                                          .uuid = row_text(row, 3, &arena),
-                                          .name = row_text(row, 4, &arena)}};
-        status = filter->kernel && strcmp(filter->kernel, owner.kernel) != 0
-                     ? 0
-                     : put_series(store, file, uid, &owner, put, &arena, err);
-        if (status == 0)
-            continue;
-        sqlite3_reset(row);
-        break;
-    }
-    arena_free(&arena);
-    return status < 0 ? -1 : 0;
-}
-
 static int export_links(struct store *store, const struct export_filter *filter, FILE *file,
                         struct error *err)
 {
     return export_each_link(store, filter, file, put_link, err);
-}
-
-int import_put_link(struct import *in, const struct series *series, const struct device *device,
-                    const struct link *link, struct error *err)
-{
-    int64_t key;
-    if (content_device(&key, in->store, device, err) ||
-        store_save_link(in->store, series, link, err))
-        return import_blame(in, err);
-    in->added.links += sqlite3_changes64(in->store->db); // 0: the store has it already
-    return 0;
 }
 
 static int import_link(struct import *in, const struct node *node, struct arena *arena,

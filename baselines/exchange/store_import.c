@@ -29,19 +29,16 @@ static const struct importer *find_importer(const char *name)
     return NULL;
 }
 
-bool store_import_knows(const char *format)
-{
-    return find_importer(format) != NULL;
-}
-
 static bool is_own(const struct importer *importer)
 {
     return importer == &importer_json || importer == &importer_csv || importer == &importer_links;
 }
 
-bool store_import_own(const char *format)
+bool store_import_knows(const char *format, bool *own)
 {
-    return is_own(find_importer(format));
+    const struct importer *importer = find_importer(format);
+    *own = importer && is_own(importer);
+    return importer != NULL;
 }
 
 static int read_all(char **out, size_t *length, FILE *file, const char *name, struct error *err)

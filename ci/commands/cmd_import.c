@@ -20,6 +20,7 @@ struct arguments {
     const char *format, *commit, *kernel, *exclude, *control, *device, *unit;
     struct problem problem;
     bool problem_given, strict;
+    bool own; // the format is one of plumb's own
 };
 
 #define FORMATS                                                                                    \
@@ -28,8 +29,9 @@ struct arguments {
 
 static int take_format(void *arguments, const char *text)
 {
-    ((struct arguments *)arguments)->format = text;
-    return store_import_knows(text) ? 0 : -1;
+    struct arguments *a = arguments;
+    a->format = text;
+    return store_import_knows(text, &a->own) ? 0 : -1;
 }
 
 // Parses a problem; ":bf16" gives only the type.
@@ -327,7 +329,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 static bool takes_others(const void *arguments)
 {
     const struct arguments *a = arguments;
-    return !a->format || !store_import_own(a->format);
+    return !a->own;
 }
 
 static bool takes_triton(const void *arguments)

@@ -168,3 +168,149 @@ TEST(a_count_out_of_range_is_refused)
     assert_ok(import_text(f->store, good, size, "json", NULL, &err), &err);
     free(good);
 }
+
+// ---- values from files ----
+
+static const struct node *json_of(const char *text, struct arena *arena)
+{
+    const struct node *node;
+    struct error err;
+    assert_ok(node_parse(&node, text, strlen(text), "t", arena, &err), &err);
+    return node;
+}
+
+static const char *odd_member(struct verdict *out, const char *text)
+{
+    struct arena arena = {0};
+    *out = (struct verdict){.sentence = "before"};
+    const struct stored_field *odd = fields_read(out, &verdict_fields, json_of(text, &arena), NULL);
+    arena_free(&arena);
+    return odd ? odd->name : NULL;
+}
+
+TEST(a_member_of_another_type_names_its_field)
+{
+    struct verdict v;
+    assert_string_equal(odd_member(&v, "{\"cause\":\"kernel\"}"), "kind"); // no verdict lacks it
+    assert_null(
+        odd_member(&v, "{\"cause\":\"kernel\",\"kind\":\"slower\",\"pairs\":3,\"lower\":null}"));
+    assert_int_equal(v.kind, VERDICT_SLOWER);
+    assert_int_equal(v.pairs, 3);
+    assert_true(isnan(v.log_ratio.low) && isnan(v.log_ratio.value));
+    assert_string_equal(odd_member(&v, "{\"cause\":\"kernel\",\"kind\":\"no verdict\"}"), "kind");
+    assert_string_equal(
+        odd_member(&v, "{\"cause\":\"kernel\",\"kind\":\"slower\",\"pairs\":\"3\"}"), "pairs");
+    assert_string_equal(odd_member(&v, "{\"cause\":\"kernel\",\"kind\":\"slower\",\"pairs\":-1}"),
+                        "pairs");
+    assert_string_equal(
+        odd_member(&v, "{\"cause\":\"kernel\",\"kind\":\"slower\",\"pairs\":4294967296}"), "pairs");
+    assert_string_equal(odd_member(&v, "{\"cause\":\"kernel\",\"kind\":\"slower\",\"sentence\":7}"),
+                        "sentence");
+}
+
+TEST(a_list_has_the_fields_in_their_order)
+{
+    struct arena arena = {0};
+    struct stored_figure figure;
+    assert_null(
+        fields_read_list(&figure, &figure_fields, json_of("[\"a\",1.5,\"b\"]", &arena), &arena));
+    assert_string_equal(figure.name, "a");
+    assert_true(figure.value == 1.5);
+    assert_string_equal(figure.source, "b");
+    const struct stored_field *odd =
+        fields_read_list(&figure, &figure_fields, json_of("[1.5,\"a\",\"b\"]", &arena), &arena);
+    assert_ptr_equal(odd, &figure_fields.items[0]);
+    arena_free(&arena);
+}
+
+TEST(a_cell_is_a_whole_value_in_range_or_none)
+{
+    const struct stored_field *pairs = NULL, *kind = NULL;
+    struct verdict v = {.pairs = 1};
+    for (size_t i = 0; i < verdict_fields.count; i++) {
+        const struct stored_field *field = &verdict_fields.items[i];
+        pairs = strcmp(field->name, "pairs") == 0 ? field : pairs;
+        kind = strcmp(field->name, "kind") == 0 ? field : kind;
+    }
+    assert_true(field_read(&v, pairs, "12"));
+    assert_int_equal(v.pairs, 12);
+    static const char *const odd[] = {"", "x", "-1", "1.5", "12 ", "12x", "4294967296"};
+    for (size_t i = 0; i < ARRAY_COUNT(odd); i++)
+        assert_false(field_read(&v, pairs, odd[i]));
+    assert_true(field_read(&v, kind, "faster"));
+    assert_int_equal(v.kind, VERDICT_FASTER);
+    assert_false(field_read(&v, kind, "Faster"));
+}
+
+// Every word of every field reads back as the value that it stands for.
+TEST(a_word_reads_back)
+{
+    size_t words = 0;
+    for (size_t i = 0; i < all_fields_count; i++) {
+        for (size_t k = 0; k < all_fields[i]->count; k++) {
+            const struct stored_field *field = &all_fields[i]->items[k];
+            for (int value = 0; field_is_word(field->type) && value < 3; value++) {
+                char thing[1024] = "";
+                assert_true(field->offset + sizeof(value) <= sizeof(thing));
+                memcpy(thing + field->offset, &value, sizeof(value));
+                assert_int_equal(field_word_parse(field, field_text(field, thing)), value);
+                words++;
+            }
+            if (field_is_word(field->type))
+                assert_int_equal(field_word_parse(field, "no such word"), -1);
+        }
+    }
+    assert_true(words >= 12);
+}
+
+// ---- what is one text or one JSON in a row ----
+
+TEST(errors_of_a_build_are_one_text_and_come_back)
+{
+    struct arena arena = {0};
+    struct build_error errors[] = {{"a b.cu", 7, "no such: thing"}, {"", 0, ""}};
+    const struct build_failure failure = {"does not compile", "log", errors, 2};
+    struct build_failure back;
+    struct unbuilt row = unbuilt_of(&failure, &arena);
+    assert_true(unbuilt_failure(&back, &row, &arena));
+    assert_string_equal(back.reason, failure.reason);
+    assert_string_equal(back.log, failure.log);
+    assert_int_equal(back.count, 2);
+    for (size_t i = 0; i < back.count; i++) {
+        assert_string_equal(back.errors[i].file, errors[i].file);
+        assert_int_equal(back.errors[i].line, errors[i].line);
+        assert_string_equal(back.errors[i].text, errors[i].text);
+    }
+    static const char *const damaged[] = {
+        "a\t1\tb", "a\t1\n", "a\tx\tb\n", "a\t-1\tb\n", "a\t4294967296\tb\n", "\n"};
+    for (size_t i = 0; i < ARRAY_COUNT(damaged); i++) {
+        row.errors = damaged[i];
+        assert_false(unbuilt_failure(&back, &row, &arena));
+    }
+    arena_free(&arena);
+}
+
+TEST(traits_are_one_json_and_come_back)
+{
+    struct open_store *f = *state;
+    struct error err;
+    struct buffer text = {0};
+    struct traits back, traits = {.in = DTYPE_BF16, .out = DTYPE_FP32, .acc = DTYPE_FP32};
+    int32_t next = -1;
+#define X(name) traits.name = next++; // one of them is 0, and is left out
+    TRAITS(X)
+#undef X
+    content_write_traits(&(struct json){.out = &text}, NULL, &traits);
+    assert_ok(content_load_traits(&back, f->store, text.bytes, &err), &err);
+    assert_memory_equal(&back, &traits, sizeof(traits));
+    assert_null(strstr(text.bytes, ":0"));
+    buffer_free(&text);
+}
+
+// What has a meaning in a URI has none in a path.
+TEST(a_path_keeps_its_odd_characters)
+{
+    char *uri = store_uri("/a b/c?mode=rw%20#d.db", "?mode=ro");
+    assert_string_equal(uri, "file:///a b/c%3fmode=rw%2520%23d.db?mode=ro");
+    free(uri);
+}

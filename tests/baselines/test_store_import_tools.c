@@ -2,6 +2,7 @@
 //
 // Files of other tools (tests/data/import) become series by the rule of baselines/README.md, and
 // leave the store for Bencher and Prometheus.
+#include "baselines/exchange/foreign.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
@@ -360,4 +361,23 @@ TEST(newest_times_go_out_for_bencher_and_prometheus)
     char *all[] = {empty, nothing, bmf, metrics, first};
     for (size_t i = 0; i < ARRAY_COUNT(all); i++)
         free(all[i]);
+}
+
+// Each tool has its own spelling of a type, often behind the name of a library.
+TEST(types_are_read_as_other_tools_spell_them)
+{
+    static const struct {
+        const char *text;
+        enum dtype type;
+    } names[] = {{"torch.half_t", DTYPE_FP16},   {"F16", DTYPE_FP16},
+                 {"torch.bfloat16", DTYPE_BF16}, {"cutlass::bfloat16_t", DTYPE_BF16},
+                 {"__nv_fp8_e4m3", DTYPE_E4M3},  {"torch.float8_e5m2", DTYPE_E5M2},
+                 {"float32", DTYPE_FP32},        {"tf32", DTYPE_TF32}};
+    enum dtype type;
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        assert_int_equal(foreign_type(&type, names[i].text), 0);
+        assert_int_equal(type, names[i].type);
+    }
+    assert_int_equal(foreign_type(&type, "torch."), -1);
+    assert_int_equal(foreign_type(&type, "threads"), -1);
 }

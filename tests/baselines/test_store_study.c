@@ -2,6 +2,7 @@
 //
 // Studies in the store: they come back, through merging and JSON too, and count as what is known of
 // a device's false alarms.
+#include "baselines/fields.h"
 #include "baselines/store.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
@@ -185,4 +186,16 @@ TEST(pruned_study_is_gone)
     assert_int_equal(removed.runs, 1);
     expect_alarms(f->store, &run, 0, 0);
     run_free(&run);
+}
+
+TEST(counts_of_a_study_add_up)
+{
+    struct study_result s = row(STUDY_AA, "alpha", 101, 3);
+    assert_true(study_sound(&s));
+    s.undecided = 1;
+    assert_false(study_sound(&s));
+    s.gates = 102;
+    assert_true(study_sound(&s));
+    s.first_alarms = 103;
+    assert_false(study_sound(&s));
 }

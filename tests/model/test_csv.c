@@ -270,3 +270,39 @@ TEST(a_row_takes_few_bytes_of_memory)
     csv_free(&csv);
     free(text.bytes);
 }
+
+struct left {
+    size_t count;
+    char first[1024];
+    int answer;
+};
+
+static int leave(void *context, struct error *err)
+{
+    struct left *left = context;
+    if (left->count++ == 0)
+        text_copy(left->first, sizeof(left->first), err->text);
+    return left->answer;
+}
+
+// A row that cannot be read costs itself and no other; a caller who wants none left out refuses it.
+TEST(a_row_that_cannot_be_read_is_left_out)
+{
+    static const char text[] = "a,b,c\n1,2,3\n4\n5,6\n7,8,9,10\n11,12,13\n";
+    struct left left = {0};
+    struct csv_lenience lenience = {leave, &left, "b"};
+    struct csv csv;
+    struct error err;
+    assert_int_equal(csv_parse_leaving(&csv, text, strlen(text), "t.csv", &lenience, &err), 0);
+    assert_int_equal(csv.count, 3);
+    assert_string_equal(csv.rows[1].fields[1], "6");
+    assert_string_equal(csv.rows[1].fields[2], ""); // the row ends behind b, as it may
+    assert_string_equal(csv.rows[2].fields[2], "13");
+    assert_int_equal(csv.rows[2].line, 6);
+    assert_int_equal(left.count, 2);
+    assert_non_null(strstr(left.first, "t.csv:3"));
+    csv_free(&csv);
+
+    left.answer = -1;
+    assert_int_equal(csv_parse_leaving(&csv, text, strlen(text), "t.csv", &lenience, &err), -1);
+}
