@@ -413,7 +413,7 @@ static int judge_pairs(struct run *run, const struct task *task, struct context 
 }
 
 // Adds what other regimes show of a change: after its sentence, or before its size if one shows the
-// opposite.
+// opposite. Words for `cold` are needed only here, where a reader has to tell it from others.
 static void say_beside(struct run *run, struct result *r)
 {
     struct beside looks[REGIMES], opposed;
@@ -427,8 +427,9 @@ static void say_beside(struct run *run, struct result *r)
                                 beside_say(&opposed, 1, &run->arena), sentence + kind);
     }
     if (count)
-        sentence =
-            arena_printf(&run->arena, "%s; %s", sentence, beside_say(looks, count, &run->arena));
+        sentence = arena_printf(&run->arena, "%s%s; %s", sentence,
+                                r->problem.regime == REGIME_COLD ? ", caches cold" : "",
+                                beside_say(looks, count, &run->arena));
     r->verdict.sentence = sentence;
 }
 

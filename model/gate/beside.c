@@ -108,7 +108,7 @@ size_t beside_parse(struct beside out[REGIMES], const char *text)
 static const char *words(enum regime regime)
 {
     const char *said = regime_words(regime);
-    return *said ? said : "by the old rule (cold)";
+    return *said ? said : "with cold caches";
 }
 
 const char *beside_say(const struct beside *looks, size_t count, struct arena *arena)

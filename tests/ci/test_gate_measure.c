@@ -274,7 +274,9 @@ TEST(a_look_that_says_the_opposite_stands_in_the_first_line)
                ": turns-1 4x4x4:fp32-fp32:tn +5.00 %, but -10.00 % in a stream\n");
     plumb_said(&fake.outcome, 1,
                "turns-1 4x4x4:fp32-fp32:tn slower, but in a stream -10.00 % (-10.00 to -10.00): ");
-    plumb_said(&fake.outcome, 1, "; in a stream -10.00 % (-10.00 to -10.00), alone +5.00 %");
+    plumb_said(&fake.outcome, 1,
+               ", caches cold; in a stream -10.00 % (-10.00 to -10.00), alone "
+               "+5.00 %");
     for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
         char *path = xprintf("%s/plumb-report/%s", fake.bench.directory, files[i]);
         size_t size;
