@@ -394,3 +394,28 @@ TEST(one_that_supports_nothing_is_not_told_as_one_that_cannot_be_recorded)
     free(cuda);
     fake_gate_remove(&gate);
 }
+
+TEST(a_change_is_to_blame_for_what_does_not_build_only_where_its_base_does)
+{
+    struct build_error error = {.file = "a.cu", .line = 7, .text = "no such name"};
+    struct build_failure failure = {.reason = "make failed; a.h is not committed"};
+    struct run run = {.head.id = "0123456789abcdef", .base.id = "fedcba9876543210"};
+    const char *detail = built_first_error(&failure, &run.arena);
+    assert_string_equal(detail, failure.reason);
+    failure.errors = &error;
+    failure.count = 1;
+    detail = built_first_error(&failure, &run.arena);
+    assert_string_equal(detail, "a.cu:7: no such name; a.h is not committed");
+    conclude_unbuilt(&run, "main", detail);
+    assert_int_equal(run.conclusion, CONCLUDE_BROKEN);
+    assert_string_equal(run.headline, "BROKEN: commit 0123456789ab does not build: a.cu:7: no such "
+                                      "name; a.h is not committed");
+    run.unbuilt[ROLE_BASE] = failure;
+    conclude_unbuilt(&run, NULL, "a.cu:7: no");
+    assert_int_equal(run.conclusion, CONCLUDE_FAILED);
+    assert_string_equal(run.headline, "NOT BUILT: commit 0123456789ab does not build, nor does its "
+                                      "base fedcba987654: a.cu:7: no");
+    conclude_unbuilt(&run, "main", "a.cu:7: no");
+    assert_non_null(strstr(run.headline, "main captures by another command by now, merge it"));
+    arena_free(&run.arena);
+}

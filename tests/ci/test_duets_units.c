@@ -6,6 +6,7 @@
 #include "tests/helpers/helper_played.h"
 #include "tests/helpers/test.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -229,4 +230,33 @@ TEST(kernels_that_crash_are_known_beside_other_units_too)
     played_whole(&p->items[2], VERDICT_SAME);
     played_whole(&p->items[4], VERDICT_SLOWER);
     assert_int_equal(lost_units.count, 0);
+}
+
+// What the progress line and the wish for controls go by.
+TEST(a_duet_knows_what_it_still_needs)
+{
+    struct gate_stream streams[2] = {{.pairs = 10}, {.pairs = 6}};
+    struct duet d = {.place = DUET_OPEN,
+                     .wall_s = 5,
+                     .play_s = 1.6,
+                     .visit_count = 2,
+                     .gate = {.policy = {.min_pairs = 8, .processes = 4},
+                              .streams = streams,
+                              .capacity = 64,
+                              .pairs = 16,
+                              .processes = 2},
+                     .left = {.pairs = 24, .processes = 9}};
+    assert_true(isnan(duet_left(&d).seconds)); // it has not played
+    d.judged = true;
+    struct duet_left left = duet_left(&d);
+    assert_true(left.processes == 2);                         // of the policy's four
+    assert_true(fabs(left.least_s - 2 * 0.1) < 1e-9);         // min_pairs in this process
+    assert_true(fabs(left.seconds - (2.4 + 2 * 1.7)) < 1e-9); // pairs, and opening twice
+    d.gate.capacity = 20;
+    assert_true(fabs(duet_left(&d).seconds - (0.4 + 2 * 1.7)) < 1e-9); // there is room for four
+    d.place = DUET_ASIDE;
+    assert_true(duet_left(&d).processes == 9 && duet_left(&d).least_s == 0);
+    d.place = DUET_OVER;
+    left = duet_left(&d);
+    assert_true(left.seconds == 0 && left.least_s == 0 && left.processes == 0);
 }

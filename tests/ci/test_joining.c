@@ -365,3 +365,35 @@ TEST(parts_of_two_plans_are_refused)
     assert_non_null(strstr(err.text, "has no part of this gate"));
     end_parted(&p);
 }
+
+// Parts are joined again after a kill, and by whoever asks: the whole is saved once.
+TEST(a_whole_is_known_again_by_the_parts_that_it_was_made_of)
+{
+    static const uint32_t order[PARTS] = {4, 0, 2, 5, 1};
+    const struct pieces_wanted wanted = {.kind = RUN_GATE}, studies = {.kind = RUN_STUDY};
+    struct parted p;
+    struct part_runs pieces;
+    struct error err = {""};
+    int64_t known;
+    begin_parted(&p, state, 9, order);
+    assert_ok(pieces_read(&pieces, p.merged, &wanted, &p.run.arena, &err), &err);
+    assert_int_equal(pieces.count, PARTS);
+    assert_string_equal(pieces.missing, "3");
+    assert_string_equal(pieces.items[2].uid, "");
+    p.run.policy = pieces.policy;
+    pieces_free(&pieces);
+    assert_null(pieces.items);
+    assert_ok(pieces_stored(&known, p.t.store, &p.run, &err), &err);
+    assert_int_equal(known, 0);
+    p.run.id = 0;
+    save_whole_run(p.t.store, &p.run);
+    assert_ok(pieces_stored(&known, p.t.store, &p.run, &err), &err);
+    assert_int_equal(known, p.run.id);
+    p.run.policy = "the same parts, and one more";
+    assert_ok(pieces_stored(&known, p.t.store, &p.run, &err), &err);
+    assert_int_equal(known, 0);
+    assert_int_equal(pieces_read(&pieces, p.merged, &studies, &p.run.arena, &err), -1);
+    assert_non_null(strstr(err.text, "has no part of this study"));
+    pieces_free(&pieces);
+    end_parted(&p);
+}

@@ -4,6 +4,8 @@
 #include "ci/gate/part.h"
 #include "tests/helpers/test.h"
 
+#include <string.h>
+
 TEST(every_item_is_in_one_part_and_parts_are_even)
 {
     for (uint32_t parts = 1; parts <= 40; parts++) {
@@ -60,4 +62,47 @@ TEST(a_run_notes_which_part_it_is)
         run = (struct run){.policy = hostile[i]};
         assert_false(part_note_read(&note, &run));
     }
+}
+
+// Each machine makes the same tasks and takes its share of them: what is compared is shared out for
+// itself, and the stamp is that of all tasks.
+TEST(parts_take_each_task_once_and_know_their_plan_again)
+{
+    enum { TASKS = 23, PARTS = 4 };
+    static const struct policy_device policy = {.name = "gpu", .kind = "cuda"};
+    static const struct context_device device = {.policy = &policy};
+    size_t taken[TASKS] = {0};
+    uint64_t stamp = 0;
+    for (uint32_t number = 1; number <= PARTS; number++) {
+        struct result results[TASKS];
+        struct task tasks[TASKS];
+        struct task_list list = {tasks, TASKS};
+        struct run run = {.policy = "[gate]", .results = results, .count = TASKS};
+        struct part_note note;
+        size_t compared = 0;
+        for (size_t i = 0; i < TASKS; i++) {
+            results[i] =
+                (struct result){.problem = {.m = 1 + (int64_t)i, .n = 8, .k = 8, .batch = 1},
+                                .kernel = "k",
+                                .base_code = "old"};
+            text_copy(results[i].head_code, sizeof(results[i].head_code), i % 3 ? "old" : "new");
+            tasks[i] = (struct task){.run = &run, .result = &results[i], .device = &device};
+        }
+        part_take(&list, &run, &(struct work_part){number, PARTS});
+        assert_int_equal(list.count, run.count);
+        for (size_t i = 0; i < list.count; i++) {
+            assert_ptr_equal(list.items[i].result, &run.results[i]);
+            taken[run.results[i].problem.m - 1]++;
+            compared += strcmp(run.results[i].head_code, "new") == 0;
+        }
+        assert_int_equal(compared, 2); // of 8
+        assert_true(part_note_read(&note, &run));
+        assert_true(note.part.number == number && note.part.count == PARTS);
+        assert_true(number == 1 || note.stamp == stamp);
+        stamp = note.stamp;
+        run.results = NULL;
+        arena_free(&run.arena);
+    }
+    for (size_t i = 0; i < TASKS; i++)
+        assert_int_equal(taken[i], 1);
 }
