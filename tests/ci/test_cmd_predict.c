@@ -600,3 +600,22 @@ TEST(seed_4s_times_are_met_on_a_b200)
     unlink(csv);
     free(line);
 }
+
+// A table may have several: plumb's own name comes before a sweep's, and that before seed 0's.
+TEST(measured_times_stand_in_the_first_column_that_is_known)
+{
+    static const char *const headers[][2] = {
+        {"m,us,measured_us,runtime_us\n1,2,3,4\n", "measured_us"},
+        {"m,runtime_us,us\n1,2,3\n", "us"},
+        {"runtime_us,m\n1,2\n", "runtime_us"},
+        {"m,n,time_us\n1,2,3\n", ""}};
+    for (size_t i = 0; i < ARRAY_COUNT(headers); i++) {
+        struct csv csv;
+        struct error err;
+        const char *text = headers[i][0];
+        assert_int_equal(csv_parse(&csv, text, strlen(text), "t", &err), 0);
+        const char *column = rows_time_column(&csv);
+        assert_string_equal(column ? column : "", headers[i][1]);
+        csv_free(&csv);
+    }
+}

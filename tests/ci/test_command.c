@@ -383,6 +383,43 @@ static void try_option(size_t mode, const struct command *command, const struct 
     free(name);
 }
 
+static const char *meant(const char *typed, const char *const *names)
+{
+    struct spelling spelling = {.name = typed};
+    for (; *names; names++)
+        spelling_try(&spelling, *names);
+    return spelling.closest;
+}
+
+TEST(a_misspelt_name_means_the_closest_one_that_is_close)
+{
+    static const char *const names[] = {"import", "export", "run", "report", NULL};
+    assert_string_equal(meant("exprot", names), "export"); // two neighbours swapped
+    assert_string_equal(meant("reprt", names), "report");
+    assert_string_equal(meant("imports", names), "import");
+    assert_string_equal(meant("rum", names), "run");
+    assert_null(meant("gate", names));
+    assert_null(meant("rim", names)); // of three letters two are no likeness
+    assert_null(meant("", names));
+}
+
+TEST(help_ends_with_the_members_of_the_json)
+{
+    struct command command = {.summary = "Sums up", .json = "rows (a, b)."};
+    char *doc = command_doc(&command);
+    assert_string_equal(doc,
+                        "Sums up\v--format json: rows (a, b)."); // \v: what follows the options
+    free(doc);
+    command.doc = "Says.\vMore.";
+    doc = command_doc(&command);
+    assert_string_equal(doc, "Says.\vMore.\n\n--format json: rows (a, b).");
+    free(doc);
+    command.json = NULL;
+    doc = command_doc(&command);
+    assert_string_equal(doc, command.doc);
+    free(doc);
+}
+
 TEST(each_use_of_each_command_takes_the_options_that_it_uses_and_no_other)
 {
     bool met[ARRAY_COUNT(commands)] = {false};

@@ -319,3 +319,15 @@ TEST(burst_before_the_seam_is_no_step)
         store_close(store);
     }
 }
+
+TEST(a_judgement_of_another_detector_is_not_believed)
+{
+    struct store *store = scratch_store(scratch_in("once.db"), STORE_WRITE);
+    struct judgement j = run(store);
+    assert_true(history_kept_believed(&j));
+    j.maker[0] = j.maker[0] == '9' ? '8' : '9'; // the detector's version
+    assert_false(history_kept_believed(&j));
+    memset(j.maker, 0, sizeof(j.maker)); // it was made before there were versions
+    assert_false(history_kept_believed(&j));
+    store_close(store);
+}

@@ -258,3 +258,16 @@ TEST(a_change_point_is_linked_where_any_link_says_it)
     assert_true(history_is_linked(&linked, &held));
     assert_false(history_is_linked(&linked, &filled) || history_is_linked(&linked, &none));
 }
+
+// A link of plain times confirmed by pairs is a change of its own, and is in no history.
+TEST(a_link_alone_is_sure_where_it_lies_far_from_nothing)
+{
+    const struct link_fact far = {.key = 7, .log_ratio = 0.05, .error = 0.001, .log_evidence = 30};
+    struct linked_change c = history_alarm(&far);
+    assert_true(c.alarm && c.sure && c.link == 7 && c.evidence == 30 && isnan(c.left));
+    assert_true(c.size.value == 0.05 && c.size.low > 0.04 && c.size.high < 0.06);
+    const struct link_fact near = {.log_ratio = -0.003, .error = 0.001};
+    c = history_alarm(&near);
+    assert_true(c.alarm && !c.sure && c.size.value == -0.003);
+    assert_true(c.size.high - c.size.value > 2 * 0.001); // it allows for what pairs cannot see
+}

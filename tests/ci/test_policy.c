@@ -374,3 +374,20 @@ TEST(template_has_every_key)
     helper_discard(folder);
     free(folder);
 }
+
+// By the file's name, in whichever folder it lies; the first section that names it counts.
+TEST(skipped_libraries_are_known_by_their_files_names)
+{
+    struct policy policy;
+    struct error err;
+    char *text = xprintf("%s[library \"keep-*.so\"]\n\tskip = false\n[library \"*-test.so\"]\n"
+                         "\tskip = true\n",
+                         good);
+    assert_int_equal(policy_parse(&policy, text, strlen(text), "p.cfg", &err), 0);
+    assert_true(policy_skips_library(&policy, "/cache/lib/gemm-test.so"));
+    assert_true(policy_skips_library(&policy, "gemm-test.so"));
+    assert_false(policy_skips_library(&policy, "/cache/x-test.so/gemm.so"));
+    assert_false(policy_skips_library(&policy, "/cache/keep-test.so"));
+    policy_free(&policy);
+    free(text);
+}

@@ -71,6 +71,20 @@ TEST(share_is_of_expected_time)
     assert_true(isnan(progress.left_s));
 }
 
+// What a step says may be dear to work out, so it is asked first whether the step would be shown.
+TEST(a_step_is_due_once_a_second_and_never_where_nobody_looks)
+{
+    struct progress progress;
+    progress_init(&progress, true);
+    assert_false(progress_due(&progress));
+    progress_init(&progress, false); // the first is due at once
+    assert_true(progress_due(&progress));
+    progress_step(&progress, "step");
+    assert_false(progress_due(&progress));
+    progress.shown_s -= 2;
+    assert_true(progress_due(&progress));
+}
+
 // After four short series and a middle one, what a long one takes is known within a tenth. The mean
 // of the series done says 0.3 s of its 10.2.
 TEST(rest_is_known_when_some_series_are_long)

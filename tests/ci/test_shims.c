@@ -135,3 +135,28 @@ TEST(every_way_is_a_kernel_of_its_own)
     buffer_free(&text);
     arena_free(&arena);
 }
+
+// A repository without kernels gets one: init writes the shim of its signature like any other's.
+TEST(the_first_kernel_of_an_empty_repository_computes_its_form)
+{
+    static const char *const products[FORMS] = {[FORM_CUDA_NN] = "a[i * k + l] * b[l * n + j]",
+                                                [FORM_CUDA_TN] = "a[i * k + l] * b[j * k + l]",
+                                                [FORM_CUDA_COLUMN] = "a[l * m + j] * b[i * k + l]",
+                                                [FORM_HOST] = "a[i * k + l] * b[l * n + j]"};
+    for (enum form form = FORM_CUDA_NN; form < FORMS; form++) {
+        struct buffer text = {0};
+        struct signature s = {0};
+        shim_example(&text, &s, form, "kernels/first.c");
+        buffer_add(&text, "", 1);
+        assert_true(s.understood);
+        assert_string_equal(s.file, "kernels/first.c");
+        assert_non_null(strstr(text.bytes, s.name));
+        assert_int_equal(strstr(text.bytes, "__global__") != NULL, !form_is_host(form));
+        if (products[form])
+            assert_non_null(strstr(text.bytes, products[form]));
+        if (!form_is_numbers(form))
+            assert_int_equal(s.callee, form == FORM_HOST ? CALLEE_HOST : CALLEE_KERNEL);
+        assert_null(strstr(text.bytes, "@")); // each gap of the template is filled
+        buffer_free(&text);
+    }
+}

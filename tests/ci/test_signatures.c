@@ -2,6 +2,7 @@
 //
 // Which functions of a source look like a matrix product, and with what they are called.
 #include "ci/init/init.h"
+#include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
 #include <stdlib.h>
@@ -346,4 +347,22 @@ int main(void)
     int failed = test_main();
     arena_free(&arena);
     return failed;
+}
+
+// What `plumb init` knows of a repository before it asks anything.
+TEST(sources_of_a_repository_say_what_builds_them)
+{
+    void *fixture = NULL;
+    struct sources sources;
+    struct error err;
+    assert_int_equal(helper_opened_set_up(&fixture), 0);
+    const struct helper_opened *opened = fixture;
+    assert_int_equal(sources_read(&sources, opened->open, &arena, &err), 0);
+    assert_true(sources.committed && sources.names_c);
+    assert_false(sources.names_cuda || sources.names_cpp || sources.names_cutlass);
+    assert_int_equal(sources.input_count, 2); // what a build reads, and no README
+    assert_string_equal(sources.inputs[0], "include");
+    assert_string_equal(sources.inputs[1], "kernels");
+    assert_non_null(strstr(sources.folders, "-Iinclude"));
+    assert_int_equal(helper_opened_tear_down(&fixture), 0);
 }
