@@ -171,6 +171,19 @@ TEST(a_running_program_is_told_of)
     free(path);
 }
 
+// What went wrong first is told; what follows from it is not.
+TEST(the_first_note_is_told)
+{
+    struct arena arena = {0};
+    struct survey survey;
+    survey_note("the driver has no %s", "cuMemcpy");
+    survey_note("nothing was watched");
+    survey_write();
+    assert_int_equal(read_back(&survey, &arena), 0);
+    assert_string_equal(survey.note, "the driver has no cuMemcpy");
+    arena_free(&arena);
+}
+
 static int set_up(void **state)
 {
     folder = helper_directory();
