@@ -58,7 +58,16 @@ static int fake_sync(struct device_base *base, struct error *err)
     return 0;
 }
 
-static const struct device_ops ops = {.replay_open = fake_open,
+static size_t alone; // the launch that was queued by itself
+
+static int fake_launch_one(struct replay *replay, uint32_t set, size_t launch)
+{
+    alone = launch;
+    return fake_launch(replay, set);
+}
+
+static const struct device_ops ops = {.replay_launch_one = fake_launch_one,
+                                      .replay_open = fake_open,
                                       .replay_free = fake_free,
                                       .replay_launch = fake_launch,
                                       .sync = fake_sync};
@@ -187,6 +196,21 @@ TEST(every_instance_runs_as_often_as_another)
     }
     for (uint32_t k = 0; k < INSTANCES; k++)
         assert_int_equal(device.launched[sides[1].loaded[k]->place], 0);
+}
+
+TEST(one_launch_alone_is_that_of_the_instance_that_was_chosen)
+{
+    uint32_t on_chosen = 0;
+    draw(3);
+    memset(device.launched, 0, sizeof(device.launched));
+    for (uint64_t key = 0; key < 50; key++) {
+        instances_choose(&sides[0], inputs_word(key, 1, 0));
+        const int place = sides[0].loaded[sides[0].now]->place, before = device.launched[place];
+        assert_int_equal(instances_launch_one(&sides[0], 0, key), 0);
+        assert_int_equal(alone, key);
+        on_chosen += device.launched[place] == before + 1;
+    }
+    assert_int_equal(on_chosen, 50);
 }
 
 TEST(one_side_alone_has_places_too)

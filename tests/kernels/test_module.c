@@ -118,3 +118,23 @@ TEST(a_kernels_split_over_all_sms_is_a_trait)
     const struct traits t = module_traits(&kernel);
     assert_true(t.tile_m == 64 && t.split_k == SPLIT_SPREAD && t.stages == 0);
 }
+
+// The loader takes a file that it has already, however it is called, for the same library.
+TEST(files_of_the_same_bytes_are_the_same)
+{
+    char *folder = helper_directory(), *a = xprintf("%s/a", folder), *b = xprintf("%s/b", folder),
+         *c = xprintf("%s/c", folder), *empty = xprintf("%s/empty", folder);
+    helper_write(a, "library", 7);
+    helper_write(b, "library", 7);
+    helper_write(c, "librarY", 7);
+    helper_write(empty, "", 0);
+    assert_true(module_same_file(a, a) && module_same_file(a, b));
+    assert_false(module_same_file(a, c) || module_same_file(a, empty));
+    assert_false(module_same_file(empty, empty) || module_same_file(a, folder));
+    assert_false(module_same_file("/nonexistent", "/nonexistent"));
+    free(folder);
+    free(a);
+    free(b);
+    free(c);
+    free(empty);
+}

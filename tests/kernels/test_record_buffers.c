@@ -99,6 +99,9 @@ TEST(a_launch_is_told_of_every_buffer_that_its_problem_has)
         struct buffers b = buffers_of(forms[i].problem, 1);
         struct record_places places = buffers_places(&b, 0);
         assert_named(forms[i].problem, places.bytes, forms[i].buffers);
+        const struct record_places again = record_args_places(&b.args[0], places.bytes);
+        assert_memory_equal(&again, &places, sizeof(again));
+        assert_int_equal(again.address[RECORD_C], (uintptr_t)b.outputs[0]);
         // Back: the very arguments that a library gets, pointer by pointer.
         const struct plumb_form_args back = record_args(&places, &b.args[0].form);
         struct plumb_form_args library = b.args[0];

@@ -84,3 +84,65 @@ TEST(gaps_between_rows_are_held_of_every_row)
     assert_true(chunks[1].used && chunks[1].row == 64 && chunks[1].count == 36);
     free(chunks);
 }
+
+// ---- on the host ----
+
+static const struct device_ops *host;
+static struct device_base *device;
+
+static int set_up(void **state)
+{
+    const char *index;
+    bool none;
+    struct error err;
+    host = device_find("host", &index);
+    return host->open(&device, index, &none, &err);
+}
+
+static int tear_down(void **state)
+{
+    host->close(device);
+    return 0;
+}
+
+AROUND_ALL(set_up, tear_down);
+
+// The row that is told of where a launch writes one byte at `at` of the output. -1: none.
+static int64_t told_of(const char *text, size_t at)
+{
+    const struct problem p = problem_of(text);
+    struct buffers b;
+    struct parts parts;
+    struct untouched kept;
+    struct error err;
+    int64_t row = -2;
+    parts_of(&parts, &p);
+    if (buffers_open(&b, host, device, &p, &parts, 1, 0, &err) || buffers_poison(&b, &err) ||
+        untouched_keep(&kept, &b, &err))
+        fail_msg("%s: %s", text, err.text);
+    ((unsigned char *)b.outputs[0])[at] ^= 1;
+    if (untouched_hold(&row, &kept, &b, &err))
+        fail_msg("%s: %s", text, err.text);
+    buffers_free(&b);
+    return row;
+}
+
+// Rows of 40 numbers, 48 apart.
+TEST(a_byte_between_rows_is_told_of_by_its_row)
+{
+    const size_t pitch = 48 * 4;
+    assert_int_equal(told_of("100x40x64:fp32:ldc=48", 70 * pitch + 40 * 4), 70);
+    assert_int_equal(told_of("100x40x64:fp32:ldc=48", 0 * pitch + 47 * 4 + 3), 0);
+    assert_int_equal(told_of("100x40x64:fp32:ldc=48", 70 * pitch + 39 * 4), -1); // the row's own
+}
+
+TEST(a_row_of_no_group_is_told_of)
+{
+    const struct problem p = problem_of("300x136x64:bf16:contiguous3/30");
+    int32_t rows[GROUPS_MOST];
+    problem_group_rows(rows, &p);
+    const size_t row_bytes = 136 * 2, behind = (size_t)rows[0];
+    assert_true(rows[0] % GROUP_ALIGN != 0);
+    assert_int_equal(told_of("300x136x64:bf16:contiguous3/30", behind * row_bytes), behind);
+    assert_int_equal(told_of("300x136x64:bf16:contiguous3/30", (behind - 1) * row_bytes), -1);
+}
