@@ -320,34 +320,4 @@ int store_load_kept_links(struct kept_links *out, struct store *store, const str
 int store_save_kept_links(struct store *store, const struct series *series,
                           const struct kept_links *kept, struct error *err);
 
-// ---- links judged a second time ----
-
-// How far the stream of all links was tested for false discoveries, and which changes it
-// discovered. `maker` names the rules by which that was done; the store keeps that text without
-// interpreting it.
-enum { KEPT_TESTS_MAKER = 33 };
-
-struct kept_test {
-    int64_t link;        // the link's key
-    double log_evidence; // evidence of the link together with earlier links between the same two
-                         // codes
-    bool discovered;
-};
-struct kept_tests {
-    char maker[KEPT_TESTS_MAKER];     // "": nothing is kept
-    int64_t newest_link, newest_code; // links and codes with larger keys were not looked at
-    int64_t made_s, series;           // where the last tested link stands in the stream: its time,
-                                      // its series, and its run's uid
-    char uid[STORE_UID_TEXT];
-    uint64_t tests, found;
-    struct kept_test *items; // links whose tested evidence is larger than their own
-    size_t count;
-};
-int store_load_kept_tests(struct kept_tests *out, struct store *store, struct arena *arena,
-                          struct error *err);
-// Keeps how far the stream was tested. The items from `first` on are added to those that the
-// store has; with `first` 0 they replace them.
-int store_save_kept_tests(struct store *store, const struct kept_tests *tests, size_t first,
-                          struct error *err);
-
 #endif

@@ -678,20 +678,4 @@ int store_had_base(bool *out, struct store *store, int64_t link, const char *com
 // NULL: the commit has no place.
 const struct commit_place *commit_place_find(const struct commit_places *places, int64_t key);
 
-// The evidence of links between neighbouring codes whose keys lie above `after`, up to `newest`.
-// They come in the order in which they were measured.
-struct link_evidence {
-    int64_t key, made_s;
-    int64_t series, base_code, head_code; // keys of this file
-    char uid[STORE_UID_TEXT];             // uid of the run
-    double log_evidence;
-};
-int store_link_evidence(struct link_evidence **out, size_t *count, struct store *store,
-                        int64_t after, int64_t newest, struct arena *arena, struct error *err);
-// Sums the evidence of earlier links, up to key `newest`, between the same neighbouring codes.
-int store_earlier_evidence(double *out, struct store *store, const struct link_evidence *link,
-                           int64_t newest, struct error *err);
-// Returns the largest key of all links and the largest of all codes; 0: there is none.
-int store_newest_of_links(int64_t *link, int64_t *code, struct store *store, struct error *err);
-
 #endif

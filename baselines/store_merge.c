@@ -608,8 +608,9 @@ static int run_steps(struct store *store, const char *path, struct store_counts 
                      struct error *err)
 {
     struct error why;
-    int64_t link, code;
-    if (check_values(store, path, err) || store_newest_of_links(&link, &code, store, err))
+    int64_t link;
+    if (check_values(store, path, err) ||
+        statement_get(&link, store, err, SQL_NEWEST_OF_LINKS, NULL, 0))
         return -1;
     for (size_t i = 0; i < ARRAY_COUNT(merge_steps); i++) {
         int64_t *counter = counter_of(added, merge_steps[i]);

@@ -15,7 +15,7 @@ mkdir -p "$work"
 trap 'rm -rf "$work"' EXIT
 
 # What is kept is forgotten, as if nobody had looked at the store.
-forget="DELETE FROM kept_links; DELETE FROM test_stream; DELETE FROM link_tests; UPDATE judgements SET maker = '';
+forget="DELETE FROM kept_links; UPDATE judgements SET maker = '';
 DELETE FROM judgement_changes; DELETE FROM chart_points; DELETE FROM judgement_breaks;"
 
 copy() { # STORE

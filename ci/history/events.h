@@ -71,23 +71,4 @@ const struct event *events_named(const struct events *events, const char *name, 
 const char *event_sentence(const struct event *event, const struct history_set *set,
                            struct arena *arena);
 
-// ==== links judged a second time ====
-//
-// Links judged a second time, over the whole history of a store: among thousands of links some
-// alarm by chance (model/history/discovery.h).
-
-struct link_tests {
-    struct kept_test *items; // sorted by link; the verdict of a link that is not among them stands
-    size_t count;
-    uint64_t tests, discovered; // numbers over all links
-};
-// Judges all links of neighbouring codes; in the arena. `keeps`: the findings are kept in the
-// store, and only links that came since are read. If one of these belongs before links that were
-// judged earlier (it may come from another machine's store), everything is judged anew.
-int link_tests_read(struct link_tests *out, struct store *store, bool keeps, struct arena *arena,
-                    struct error *err);
-// The test of this link, which includes the evidence of earlier links of the same two codes. NULL:
-// no test is kept, because it discovered nothing and would add nothing to the link.
-const struct kept_test *link_tests_find(const struct link_tests *tests, int64_t link);
-
 #endif

@@ -11,23 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- discovery ----
-//
-// Online false discovery rate by e-values: one comparison per test.
-
-// 1 / sum of 1 / (n log(n)^2) over n = 2, 3, ...; the sum is 2.10974.
-static const double share = 0.474;
-
-bool discovery_test(struct discoveries *d, double log_evidence)
-{
-    assert(d->q > 0 && d->q < 1);
-    const double n = (double)++d->tests + 1;
-    const double gamma = share / (n * log(n) * log(n));
-    const bool found = log_evidence >= -log(d->q * gamma * (double)(d->found + 1));
-    d->found += found;
-    return found;
-}
-
 // ---- attribution ----
 //
 // An attribution says what the series that changed together have in common: a kernel, a class, a

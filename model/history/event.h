@@ -17,24 +17,6 @@
 #include "model/base.h"
 #include "model/result.h"
 
-// ---- discovery ----
-//
-// Decides which tests of a never-ending stream are discoveries. The share of false ones among all
-// discoveries stays bounded, and a discovery is never taken back.
-
-// e-LOND (Xu and Ramdas 2024): the t-th test is a discovery when its e-value reaches
-//     1 / (q gamma_t (d + 1)),   gamma_t = 0.474 / ((t + 1) log(t + 1)^2),
-// where d discoveries came before it. The gamma_t add up to less than 1; it follows that the false
-// discovery rate is at most q after every t, also for e-values that depend on each other in any way
-// (series of one device share its heat). Later tests change no earlier decision.
-struct discoveries {
-    double q; // 0 < q < 1
-    uint64_t tests, found;
-};
-
-// Makes the next test, with this log e-value; NaN is no evidence. True: it is a discovery.
-bool discovery_test(struct discoveries *discoveries, double log_evidence);
-
 // ---- attribution ----
 //
 // The cause when several series changed at a commit, found from what the changed series have in

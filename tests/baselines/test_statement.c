@@ -130,12 +130,6 @@ static int read_links(struct open_store *f, struct error *err)
     return store_links(&links, &count, f->store, &of, &f->arena, err);
 }
 
-static int test_links(struct open_store *f, struct error *err)
-{
-    struct link_tests tests;
-    return link_tests_read(&tests, f->store, false, &f->arena, err);
-}
-
 static int begin_a_run(struct open_store *f, struct error *err)
 {
     struct run more;
@@ -187,16 +181,12 @@ static int facts(struct open_store *f, struct error *err)
     struct link *links;
     struct link_fact *known;
     struct link_pair *pairs;
-    struct link_evidence *evidence;
     size_t count;
-    double before;
-    if (store_links_beyond(&links, &count, f->store, 0, &f->arena, err) ||
-        store_link_facts(&known, &count, f->store, &of, 0, &f->arena, err) ||
-        store_newest_pairs(&pairs, &count, f->store, 9, &f->arena, err) ||
-        store_link_evidence(&evidence, &count, f->store, 0, INT64_MAX, &f->arena, err))
-        return -1;
-    const struct link_evidence first = {.key = 1, .series = 1, .base_code = 1, .head_code = 2};
-    return store_earlier_evidence(&before, f->store, &first, INT64_MAX, err);
+    return store_links_beyond(&links, &count, f->store, 0, &f->arena, err) ||
+                   store_link_facts(&known, &count, f->store, &of, 0, &f->arena, err) ||
+                   store_newest_pairs(&pairs, &count, f->store, 9, &f->arena, err)
+               ? -1
+               : 0;
 }
 
 static int places(struct open_store *f, struct error *err)
@@ -212,8 +202,7 @@ static int places(struct open_store *f, struct error *err)
                    store_run_code(&code, f->store, run.id, &of, err) ||
                    store_codes_at(&codes, &count, f->store, &run.head, 1, &f->arena, err) ||
                    store_link_codes(&of_link, &base, &head, f->store, 1, err) ||
-                   store_had_base(&had, f->store, 1, run.head.id, err) ||
-                   store_newest_of_links(&head, &code, f->store, err)
+                   store_had_base(&had, f->store, 1, run.head.id, err)
                ? -1
                : 0;
 }
@@ -392,19 +381,6 @@ static int read_kept_links(struct open_store *f, struct error *err)
     return store_load_kept_links(&found, f->store, &of, &f->arena, err);
 }
 
-static int keep_tests(struct open_store *f, struct error *err)
-{
-    struct kept_test items[2] = {{.link = 1, .log_evidence = turn}, {.link = 2}};
-    const struct kept_tests tests = {.maker = "1", .uid = "", .items = items, .count = 2};
-    return store_save_kept_tests(f->store, &tests, 0, err);
-}
-
-static int read_kept_tests(struct open_store *f, struct error *err)
-{
-    struct kept_tests found;
-    return store_load_kept_tests(&found, f->store, &f->arena, err);
-}
-
 // ---- exports ----
 
 typedef int export(struct store *, const struct export_filter *, FILE *, struct error *);
@@ -446,7 +422,6 @@ struct asking {
 static const struct asking asked[] = {
     {"a commit's build", find_build},
     {"links", read_links},
-    {"what links say together", test_links},
     {"all runs", load_all},
     {"lists", list},
     {"CSV", export_csv},
@@ -475,8 +450,6 @@ static const struct asking asked[] = {
     {"a kept judgement", read_a_judgement},
     {"what links said", keep_links},
     {"what is kept of links", read_kept_links},
-    {"what links' tests said", keep_tests},
-    {"kept tests", read_kept_tests},
 };
 
 AROUND_EACH(open_store_set_up, open_store_tear_down);

@@ -9,7 +9,7 @@
 // normal tails or those of Student's t, and here and there a misfit.
 //
 // A row says how many in 10,000 links of equal codes the gate called slower or faster, and how many
-// of those an event would confirm, by the evidence alone and as it is done (history_links.c); how
+// of those an event confirms (ci/history/history_links.c); how
 // many of the changed are; which share of what is confirmed is false; and how often the intervals
 // of neighbours, and those of levels, hold the truth; what a link took; how many misfits are set
 // aside; and the mean square of an eighth of a series, in standard errors. A level has the errors
@@ -55,7 +55,7 @@ static const struct nature natures[] = {
 };
 
 struct counts {
-    double equal, alarms, found, confirmed; // of equal codes
+    double equal, alarms, confirmed; // of equal codes
     double changed, changed_confirmed;
     double held[2], level_held[2]; // of the intervals of 95 and of 99 %
     double links, pairs, processes;
@@ -78,10 +78,9 @@ struct simulation {
     struct gate_policy policy;
     struct made made[LINKS_MOST];
     struct random random;
-    struct discoveries discoveries;
     struct levels *levels;
     double truth[CODES_MOST];
-    bool changed[CODES_MOST], alarm[CODES_MOST], found[CODES_MOST];
+    bool changed[CODES_MOST], alarm[CODES_MOST];
     size_t link[CODES_MOST]; // of each code with the one before
     struct counts counts;
 };
@@ -157,7 +156,6 @@ static void add_code(struct simulation *s, size_t code)
         if (i > 0)
             continue;
         s->alarm[code] = d.kind == VERDICT_SLOWER || d.kind == VERDICT_FASTER;
-        s->found[code] = discovery_test(&s->discoveries, d.log_evidence) && s->alarm[code];
     }
 }
 
@@ -204,12 +202,11 @@ static void count(struct simulation *s, size_t code, const double *errors, const
     struct counts *c = &s->counts;
     double size, error;
     levels_between(&size, &error, s->levels, code - 1, code);
-    const bool found = s->found[code] && s->levels->fit[s->link[code]] == LINK_FITS;
-    const bool sure = found && levels_link_chance(s->levels, s->link[code], size / error) < 0.0001;
+    const bool sure = s->alarm[code] && s->levels->fit[s->link[code]] == LINK_FITS &&
+                      levels_link_chance(s->levels, s->link[code], size / error) < 0.0001;
     *(s->changed[code] ? &c->changed : &c->equal) += 1;
     *(s->changed[code] ? &c->changed_confirmed : &c->confirmed) += sure;
     c->alarms += !s->changed[code] && s->alarm[code];
-    c->found += !s->changed[code] && found;
     for (int i = 0; i < 2; i++) {
         c->held[i] += fabs(size - (s->truth[code] - s->truth[code - 1])) <= reach[i] * error;
         c->level_held[i] +=
@@ -263,16 +260,14 @@ static void print_row(const struct nature *is, size_t codes, bool gates, uint64_
                              .codes = codes,
                              .gates = gates,
                              .policy = gate_policy_default("cuda", 183e3),
-                             .random = {seed},
-                             .discoveries = {.q = gate_defaults.q}};
+                             .random = {seed}};
     for (size_t i = 0; i < CODES_A_ROW / codes || i < SERIES_A_ROW; i++)
         run_series(s);
     const struct counts *c = &s->counts;
     const double all = c->equal + c->changed, confirmed = c->confirmed + c->changed_confirmed;
-    printf("| %s | %.1f | %.1f | %.1f | %.0f of %.0f | %.3f | %.3f, %.3f | %.3f, %.3f | "
+    printf("| %s | %.1f | %.1f | %.0f of %.0f | %.3f | %.3f, %.3f | %.3f, %.3f | "
            "%.1f, %.2f | %.0f of %.0f | %.2f |\n",
-           is->what, 1e4 * c->alarms / c->equal, 1e4 * c->found / c->equal,
-           1e4 * c->confirmed / c->equal, c->changed_confirmed, c->changed,
+           is->what, 1e4 * c->alarms / c->equal, 1e4 * c->confirmed / c->equal, c->changed_confirmed, c->changed,
            confirmed > 0 ? c->confirmed / confirmed : 0, c->held[0] / all, c->held[1] / all,
            c->level_held[0] / all, c->level_held[1] / all, c->pairs / c->links,
            c->processes / c->links, c->wrong_aside, c->wrong, c->squares / c->eighths);
@@ -291,10 +286,10 @@ int main(int argc, char **argv)
                 CODES_MOST);
         return 1;
     }
-    puts("| what pairs cannot see | alarms | by evidence | confirmed | of the changed | false | "
+    puts("| what pairs cannot see | alarms | confirmed | of the changed | false | "
          "neighbours 95, 99 % | levels 95, 99 % | "
          "pairs, processes a link | misfits set aside | eighths "
-         "|\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+         "|\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     for (size_t i = 0; i < ARRAY_COUNT(natures); i++) {
         if (row > 0 && i + 1 != (size_t)row)
             continue;
