@@ -213,6 +213,9 @@ static const struct block_scales swept_scales = {
 static const struct traits swept_control = {
     .tile_m = 128, .tile_n = 128, .tile_k = 128, .promote_k = 128};
 
+// cuBLASLt without fast accumulation: it adds FP8 sums up in FP32 after each 128 of K.
+static const struct traits swept_exact = {.promote_k = 128};
+
 // The traits that a selector states (kernels/gemm/cuda/configurations/select.cu).
 static const struct traits swept_selector = {.blocks_per_sm = 1};
 
@@ -220,6 +223,8 @@ static void read_name(struct traits *out, const char *kernel)
 {
     if (strcmp(kernel, "cublaslt_scaled") == 0)
         *out = swept_control;
+    else if (strncmp(kernel, "cublaslt-exact", strlen("cublaslt-exact")) == 0)
+        *out = swept_exact;
     else if (strncmp(kernel, "select-", 7) == 0)
         *out = swept_selector;
     else

@@ -213,9 +213,10 @@ struct hopper_breakdown {
 };
 
 // NULL, or a static text: "infeasible" reasons (registers, shared memory, cluster, profile).
-// A kernel that states no tile is taken for a library's: the best of select.h's candidates. One
-// that scales sums by blocks and states its tile, but not split_k, is the faster of K whole and in
-// two.
+// A kernel that states no tile is taken for a library's: the best of select.h's candidates. On
+// Hopper it is cuBLASLt's, which multiplies by mma.sync where rows of C are no multiple of 16
+// bytes. One that scales sums by blocks and states its tile, but not split_k, is the faster of K
+// whole and in two.
 const char *hopper(struct hopper_breakdown *out, const struct predict_input *input);
 
 // ---- terms ----
@@ -240,6 +241,7 @@ struct hopper_terms {
     double rows, columns;   // total over all matrices A, and over all matrices B
     double tiles_m;         // rows of tiles of all products together
     bool library;           // the kernel is a library's, for which hopper_halves() stands
+    bool cublaslt;          // the candidate stands for one of cuBLASLt's on Hopper
     bool as_they_come;      // a block takes its next tile as soon as it has finished one
     int64_t sms;            // number of SMs that clusters of this size can fill
     int32_t cluster_m, cluster_n, cluster, split;

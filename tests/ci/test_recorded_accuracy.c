@@ -114,7 +114,7 @@ static struct figures on_gpu(const char *gpu, const char *data)
 }
 
 // Another generation. The constants are fitted to these rows; with shapes left out it is 8.9 %, as
-// blackwell.c says.
+// hopper.c says.
 TEST(a_b200_is_met_by_its_own_branch)
 {
     struct figures plain = on_gpu("b200-1300", "b200_measured.csv");
