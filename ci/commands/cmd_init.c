@@ -317,11 +317,6 @@ static void find_candidates(struct init *init)
         printf("left out: %zu more; copy a shim for each that you want\n", init->left);
 }
 
-static bool needs_cutlass(const struct init *init)
-{
-    return init->form < FORM_HOST && init->sources.names_cutlass;
-}
-
 static void fill_policy(struct buffer *out, struct init *init, bool outside,
                         const struct shim_group *groups, size_t count)
 {
@@ -333,9 +328,6 @@ static void fill_policy(struct buffer *out, struct init *init, bool outside,
         .outside = outside,
         .groups = groups,
         .group_count = count,
-        .with_cutlass = needs_cutlass(init),
-        .cutlass = from->cutlass,
-        .cutlass_below = from->cutlass_below,
         .libraries = from->libraries,
         .flags = arena_printf(&init->arena, "%s%s", from->folders, from->flags[host ? 0 : 1]),
         .inputs = from->inputs,
@@ -346,14 +338,13 @@ static void fill_policy(struct buffer *out, struct init *init, bool outside,
 
 // ---- trying shims ----
 //
-// A source does not tell how its matrices lie, nor what grid a kernel needs. So each function is
-// built in all possible ways. The stopwatch opens one after the other, launches it once and checks
-// every element; the first that is right is kept. All of this happens in a folder that is removed
-// afterwards.
+// A source does not tell how its matrices lie. So each function is built in all possible ways. The
+// stopwatch opens one after the other, launches it once and checks every element; the first that is
+// right is kept. All of this happens in a folder that is removed afterwards.
 
 enum {
-    WAYS_MOST = 4 * SHIM_GRIDS,
-    TRIES_MOST = 2 * WAYS_MOST, // each way is also tried with a C that is cleared before
+    LAYOUTS = 4,
+    TRIES_MOST = 4 * LAYOUTS, // with each order of C's elements, and with C cleared before or not
     CHECK_SECONDS = 180,
     FUNCTION_SECONDS = 30,
     TRY_SECONDS = 10
@@ -374,17 +365,13 @@ struct checking {
 // cleared.
 static size_t ways(struct call out[TRIES_MOST], const struct tried_shim *c)
 {
-    static const char *const layouts[] = {"NN", "TN", "NT", "TT"};
-    const bool guess = c->s->callee == CALLEE_KERNEL;
-    const size_t layout_count = guess ? 2 : ARRAY_COUNT(layouts);
-    const size_t each = (guess ? SHIM_GRIDS : 1) * layout_count * 2;
-    for (size_t i = 0; i < 2 * each; i++)
-        out[i] = (struct call){.layout = layouts[i / 2 % layout_count],
+    static const char *const layouts[LAYOUTS] = {"NN", "TN", "NT", "TT"};
+    for (size_t i = 0; i < TRIES_MOST; i++)
+        out[i] = (struct call){.layout = layouts[i / 2 % LAYOUTS],
                                .columns = i % 2,
-                               .clear = i >= each,
-                               .square = c->s->square,
-                               .grid = i % each / (2 * layout_count)};
-    return 2 * each;
+                               .clear = i >= TRIES_MOST / 2,
+                               .square = c->s->square};
+    return TRIES_MOST;
 }
 
 static const char *try_name(size_t candidate, size_t way, struct arena *arena)
@@ -542,15 +529,15 @@ struct tried {
 };
 
 static void note_failure(struct tried *tried, const struct bench_outcome *outcome,
-                         const struct tried_shim *c, const struct call *call, struct arena *arena)
+                         const struct call *call, struct arena *arena)
 {
     if (!tried->first)
         tried->first = arena_strdup(arena, outcome->detail);
     tried->reads_c |= strstr(outcome->detail, "= nan") || strstr(outcome->detail, "= -nan");
     if (outcome->max_error > 0 && (!(tried->nearest > 0) || outcome->max_error < tried->nearest)) {
         tried->nearest = outcome->max_error;
-        tried->near_by = arena_printf(arena, "%s (C = A B%s)", outcome->detail,
-                                      shim_call_words(c->s, call, arena));
+        tried->near_by =
+            arena_printf(arena, "%s (C = A B%s)", outcome->detail, shim_call_words(call, arena));
     }
 }
 
@@ -577,7 +564,7 @@ static int try_way(struct checking *k, struct tried_shim *c, const struct built_
         c->call = *call;
         return 1;
     }
-    note_failure(tried, &outcome, c, call, &k->init->arena);
+    note_failure(tried, &outcome, call, &k->init->arena);
     // After a bad launch, the context of a GPU may be unusable.
     if (outcome.gone || outcome.state != MEASURED_WRONG)
         let_go(k);
@@ -724,7 +711,7 @@ static void tell_check(const struct init *init)
         const struct tried_shim *c = &init->candidates[i];
         const bool by_code = c->check == CHECK_RIGHT && !c->recorded && init->form != FORM_HOST;
         printf("%-14s %.80s of %.120s%s%s%s\n", words[c->check], c->s->name, c->s->file,
-               c->check == CHECK_RIGHT ? shim_call_words(c->s, &c->call, &arena) : "",
+               c->check == CHECK_RIGHT ? shim_call_words(&c->call, &arena) : "",
                by_code ? ", with its host code" : "",
                c->why ? arena_printf(&arena, ": %s", c->why) : "");
         off = off || is_off(c);
@@ -803,8 +790,7 @@ static int write_shims(struct init *init, struct error *err)
              "with a build.command that compiles it.");
     if (!init->count && init->form == FORM_HOST && init->sources.names_c)
         puts("Of functions that are no GEMM `plumb init --form=host-numbers` writes an example.");
-    init->count = 0;                     // these have been reported, and their shims lie beside
-    init->sources.names_cutlass = false; // the first kernel does not need it
+    init->count = 0; // these have been reported, and their shims lie beside
     if (add_example(init, err))
         return -1;
     return write_shim(init, &init->candidates[0], err);
@@ -890,15 +876,9 @@ static void tell_next(const struct init *init)
                "    plumb list kernels        builds HEAD and shows what it found\n"
                "    plumb gate --base HEAD    launches each kernel once and checks it\n"
                "    plumb gate                after the next commit: HEAD with its parent\n");
-    if (needs_cutlass(init) && init->sources.missing)
-        printf("First: %s.\n", init->sources.missing);
-    if (needs_cutlass(init) && !init->sources.cutlass)
-        printf("CUTLASS itself is taken from $CUTLASS_PATH, /opt/cutlass without it.\n");
-    if (init->sources.names_device)
-        printf("CUTLASS's device kernels are launched by a program, which needs no shim: `plumb "
-               "capture --write -- PROGRAM`.\n");
     if (cuda)
-        printf("Without a GPU, `plumb gate --static` compares the machine code.\n");
+        printf("A kernel that a program launches needs no shim: `plumb capture --write -- "
+               "PROGRAM`.\nWithout a GPU, `plumb gate --static` compares the machine code.\n");
 }
 
 static int init_all(struct init *init, struct error *err)
@@ -969,9 +949,9 @@ const struct command command_init = {
            "writes a shim for each function whose parameters it understands: m, n, k; a, b, c; "
            "alpha, beta; lda, ldb, ldc; a stream. It prefers launchers to kernels. If it "
            "understands no function it writes a first kernel. It builds each shim in every "
-           "layout, and for a kernel without a launcher in every usual grid. If the device is "
-           "on this machine, it launches them until one gives the right result, and keeps that "
-           "one. A shim that is never right lies beside the others as NAME.off. Flags and "
-           "include folders come from the CMakeLists.txt, Makefile or compile_commands.json of "
-           "HEAD. A kernel that a program launches needs no shim: `plumb capture`.",
+           "layout. If the device is on this machine, it launches them until one gives the right "
+           "result, and keeps that one. A shim that is never right lies beside the others as "
+           "NAME.off. The grid of a kernel that no function launches is a guess: where a program "
+           "launches it, `plumb capture` needs neither grid nor shim. Flags and include folders "
+           "come from the CMakeLists.txt, Makefile or compile_commands.json of HEAD.",
 };

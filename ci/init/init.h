@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What `plumb init` finds in HEAD's sources: functions and types that may be a matrix product, the
-// folders that a build reads, the libraries that the sources name, and CUTLASS itself.
+// folders that a build reads, and the libraries that the sources name.
 #ifndef PLUMB_INIT_SOURCES_H
 #define PLUMB_INIT_SOURCES_H
 
@@ -124,12 +124,8 @@ struct sources {
     bool names_c;          // there are sources,
     bool names_cpp;        // of them some C++,
     bool names_cuda;       // and some CUDA
-    bool names_cutlass;    // some include its headers,
-    bool names_device;     // and some use its device-level kernels, which a program launches
-    const char *cutlass;   // the folder of CUTLASS in the tree; NULL: it is not there
-    bool cutlass_below;    // that folder is a submodule
-    const char *missing;   // the command to type, if a submodule that may be CUTLASS is not on this
-                           // machine
+    const char *cutlass; // the folder of CUTLASS in the tree, where no kernel is looked for; NULL:
+                         // it is not there
 };
 
 // The file with this ending (".cu", ".c") that defines the (mangled) function which a loader did
@@ -192,8 +188,8 @@ static inline struct span trimmed(struct span text)
 // ==== shims ====
 //
 // The texts that `plumb init` writes: a policy, and a shim for each kernel that it understands.
-// They build as they are. What a source does not tell (a launch's grid) is guessed, with a comment
-// that says so; the check of results finds a wrong guess.
+// They build as they are. The grid of a kernel that no function launches is a guess, with a comment
+// that says so: if a program launches it, a capture needs no guess.
 
 // How the matrices lie in memory, as the user says it; see kernels/kernel.h.
 enum form {
@@ -216,21 +212,17 @@ static inline bool form_is_numbers(enum form form) // the form of kernels that a
     return form == FORM_NUMBERS || form == FORM_HOST_NUMBERS;
 }
 
-// How a function is called: the layout of the problems that it supports, whether its C is
-// column-major (then m and n are swapped, and so are A and B), and with which grid a kernel is
-// launched.
+// How a function is called: the layout of the problems that it supports, and whether its C is
+// column-major (then m and n are swapped, and so are A and B).
 struct call {
     const char *layout; // as in PLUMB_TN
     bool columns;
     bool clear;  // C is set to 0 before the call, because the function reads it
     bool square; // its results are right only where m = n = k
-    size_t grid; // below SHIM_GRIDS; for CALLEE_KERNEL only
 };
-enum { SHIM_GRIDS = 42 };
 struct call shim_call(enum form form, const struct signature *signature);
-// The call in words: "as column-major, launched with blocks of 16x16 for 16x16 of C".
-const char *shim_call_words(const struct signature *signature, const struct call *call,
-                            struct arena *arena);
+// The call in words: ", as column-major, B transposed".
+const char *shim_call_words(const struct call *call, struct arena *arena);
 
 // Writes a first kernel for a repository that has none: its source, which will be the file `file`,
 // and its signature. The source of a kernel that is no GEMM contains its own shim.
@@ -260,10 +252,6 @@ struct shim_policy {
     bool outside;                    // the shims lie in an overlay, not in ci/
     const struct shim_group *groups; // at least one
     size_t group_count;
-    bool with_cutlass;         // the sources include its headers
-    const char *cutlass;       // the folder of CUTLASS in the tree; NULL: $CUTLASS_PATH
-    bool cutlass_below;        // that folder is a submodule, and the files that builds need of it
-                               // are inputs
     const char *libraries;     // to link, such as " -lcublas"
     const char *flags;         // the flags of the repository's own build, such as " -Iinclude"
     const char *const *inputs; // none: the whole tree

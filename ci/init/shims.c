@@ -100,20 +100,6 @@ void shim_example(struct buffer *out, struct signature *signature, enum form for
 
 // ---- a shim ----
 
-// The grids of kernels, given by the threads of a block and the elements of C that a block
-// computes. Common ones come first, because each trial takes time.
-static const struct {
-    unsigned x, y, tile_x, tile_y;
-} grids[SHIM_GRIDS / 2] = {{16, 16, 16, 16},   {32, 32, 32, 32},   {256, 1, 128, 128},
-                           {16, 16, 128, 128}, {256, 1, 64, 64},   {16, 16, 64, 64},
-                           {1024, 1, 32, 32},  {256, 1, 32, 32},   {64, 1, 64, 64},
-                           {8, 8, 64, 64},     {128, 1, 128, 128}, {256, 1, 256, 128},
-                           {256, 1, 128, 256}, {128, 1, 64, 64},   {512, 1, 64, 64},
-                           {512, 1, 128, 128}, {8, 32, 32, 32},    {32, 8, 32, 32},
-                           {32, 1, 16, 16},    {256, 1, 16, 16},   {8, 8, 8, 8}};
-
-// The call of a function. If nothing is tried, the grid is the first: one thread for each element
-// of C.
 struct call shim_call(enum form form, const struct signature *s)
 {
     return (struct call){.layout = form == FORM_CUDA_TN ? "TN" : "NN",
@@ -121,7 +107,7 @@ struct call shim_call(enum form form, const struct signature *s)
                          .square = s->square};
 }
 
-const char *shim_call_words(const struct signature *s, const struct call *call, struct arena *arena)
+const char *shim_call_words(const struct call *call, struct arena *arena)
 {
     const bool a_turned = call->columns ? call->layout[0] == 'T' : call->layout[1] != 'N';
     const bool b_turned = call->columns ? call->layout[1] != 'N' : call->layout[0] == 'T';
@@ -129,11 +115,6 @@ const char *shim_call_words(const struct signature *s, const struct call *call, 
                                              {", A transposed", ", A and B transposed"}};
     const char *words = arena_printf(arena, "%s%s", call->columns ? ", as column-major" : "",
                                      turned[a_turned][b_turned]);
-    const size_t g = call->grid / 2;
-    if (s->callee == CALLEE_KERNEL)
-        words = arena_printf(arena, "%s, in blocks of %ux%u for %ux%u of C%s", words, grids[g].x,
-                             grids[g].y, grids[g].tile_x, grids[g].tile_y,
-                             call->grid % 2 ? ", x along m" : "");
     return arena_printf(arena, "%s%s%s", words,
                         call->clear ? ", C cleared before, for it is read" : "",
                         call->square ? ", for m = n = k alone" : "");
@@ -170,18 +151,15 @@ static bool takes(const struct signature *s, enum argument argument)
     return false;
 }
 
+// One thread for each element of C.
 static void add_grid(struct buffer *out, const struct call *call)
 {
-    const size_t g = call->grid / 2;
-    const bool x_is_m = call->grid % 2;
-    const char *x = x_is_m == call->columns ? "p->n" : "p->m";
-    const char *y = x_is_m == call->columns ? "p->m" : "p->n";
-    buffer_printf(out,
-                  "    // A guess: a block makes %u by %u elements of C. Say it as your own code "
-                  "launches it.\n    const dim3 block(%u, %u);\n"
-                  "    const dim3 grid((unsigned)(%s + %u) / %u, (unsigned)(%s + %u) / %u);\n",
-                  grids[g].tile_x, grids[g].tile_y, grids[g].x, grids[g].y, x, grids[g].tile_x - 1,
-                  grids[g].tile_x, y, grids[g].tile_y - 1, grids[g].tile_y);
+    buffer_printf(
+        out,
+        "    // A guess: a thread makes one element of C. Say it as your own code launches "
+        "it.\n    const dim3 block(16, 16);\n"
+        "    const dim3 grid((unsigned)(p->%c + 15) / 16, (unsigned)(p->%c + 15) / 16);\n",
+        call->columns ? 'm' : 'n', call->columns ? 'n' : 'm');
 }
 
 static void add_call(struct buffer *out, const struct signature *s, const struct call *call)
@@ -307,33 +285,18 @@ void shim_write_tries(struct buffer *out, const struct signature *s, const struc
 
 // ---- the policy ----
 
-// Writes a variable with the folder of CUTLASS. It stands inside the quotes of a policy.
-static void add_cutlass_command(struct buffer *out, const struct shim_policy *policy)
-{
-    if (policy->cutlass)
-        buffer_printf(out, "export CUTLASS=%s; ", policy->cutlass);
-    else
-        buffer_puts(out, "export CUTLASS=${CUTLASS_PATH:-/opt/cutlass}; test -f "
-                         "$CUTLASS/include/cutlass/cutlass.h || { echo no CUTLASS in $CUTLASS: "
-                         "set CUTLASS_PATH to a folder below /usr or /opt >&2; exit 1; }; ");
-}
-
 static void add_compiler(struct buffer *out, const struct shim_policy *policy)
 {
-    const bool cutlass = policy->with_cutlass;
     if (form_is_host(policy->form)) {
         buffer_puts(out, "${CC:-cc} -O3 -shared -fPIC -fvisibility=hidden -ffunction-sections "
                          "-Wl,--gc-sections $CFLAGS");
         return;
     }
     buffer_printf(out,
-                  "nvcc -std=c++%s -O3 -gencode arch=compute_%s,code=sm_%s -shared -Xcompiler "
+                  "nvcc -std=c++20 -O3 -gencode arch=compute_%s,code=sm_%s -shared -Xcompiler "
                   "-fPIC,-fvisibility=hidden,-ffunction-sections -cudart shared -Xlinker "
-                  "--gc-sections,-rpath=/usr/local/cuda/lib64 -Xfatbin -compress=false%s",
-                  cutlass ? "17" : "20", policy->arch, policy->arch,
-                  cutlass ? " --expt-relaxed-constexpr -I$CUTLASS/include "
-                            "-I$CUTLASS/tools/util/include"
-                          : "");
+                  "--gc-sections,-rpath=/usr/local/cuda/lib64 -Xfatbin -compress=false",
+                  policy->arch, policy->arch);
 }
 
 // Writes a command that runs one compiler for each shim, as many at the same time as there are
@@ -342,13 +305,7 @@ static void add_command(struct buffer *out, const struct shim_policy *policy)
 {
     const char *folder = policy->outside ? "\\\"$PLUMB_OVERLAY\\\"" : "ci",
                *kind = form_is_host(policy->form) ? "c" : "cu";
-    if (policy->with_cutlass && !policy->cutlass)
-        buffer_puts(out,
-                    "\t# Its path is a part of the cache's key, what lies there is not: give each "
-                    "version of\n\t# CUTLASS a folder of its own.\n\tpass = CUTLASS_PATH\n");
     buffer_puts(out, "\tcommand = \"PATH=$PATH:/usr/local/cuda/bin; ");
-    if (policy->with_cutlass)
-        add_cutlass_command(out, policy);
     buffer_printf(out,
                   "printf '%%s\\\\n' %s/shims/*.%s | xargs -d '\\\\n' -P $PLUMB_JOBS -n 1 sh -c '",
                   folder, kind);
@@ -363,9 +320,6 @@ static void add_inputs(struct buffer *out, const struct shim_policy *policy)
 {
     for (size_t i = 0; i < policy->input_count; i++)
         buffer_printf(out, "\tinput = \"%s\"\n", policy->inputs[i]);
-    if (policy->input_count && policy->with_cutlass && policy->cutlass_below)
-        buffer_printf(out, "\tinput = \"%s/include\"\n\tinput = \"%s/tools/util/include\"\n",
-                      policy->cutlass, policy->cutlass);
     if (policy->input_count && !policy->outside)
         buffer_puts(out, "\tinput = ci/shims\n\tinput = ci/plumb_kernel.h\n");
     if (policy->outside)

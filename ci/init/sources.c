@@ -906,8 +906,7 @@ static void add_input(struct sources *sources, const char *path, struct arena *a
 
 static const char unquotable[] = " \t\n\"'\\$`;&|<>()";
 
-// Finds the folder with include/cutlass/cutlass.h, "." at the top. NULL: there is none, or its name
-// cannot stand inside the policy's quotes.
+// Finds the folder with include/cutlass/cutlass.h, "." at the top. NULL: there is none.
 static const char *find_cutlass(const struct path_list *names, struct arena *arena)
 {
     static const char header[] = "include/cutlass/cutlass.h";
@@ -918,37 +917,10 @@ static const char *find_cutlass(const struct path_list *names, struct arena *are
             continue;
         if (length == tail)
             return ".";
-        if (path[length - tail - 1] == '/' && !strpbrk(path, unquotable))
+        if (path[length - tail - 1] == '/')
             return arena_strndup(arena, path, length - tail - 1);
     }
     return NULL;
-}
-
-// Does the same in submodules. One with such a name that cannot be looked into may also be it.
-static void find_cutlass_below(struct sources *out, const struct repository *repository,
-                               const char *commit, const char *submodules, struct arena *arena)
-{
-    for (const char *line = submodules; *line && !out->cutlass; line += strcspn(line, "\n") + 1) {
-        const char *path = strchr(line, ' '); // "ID PATH", if the path has no line ends
-        if (!path++)
-            return;
-        const char *own = arena_strndup(arena, path, strcspn(path, "\n"));
-        const char *slash = strrchr(own, '/'), *name = slash ? slash + 1 : own;
-        char *text;
-        size_t size;
-        struct error err;
-        if (strpbrk(own, unquotable))
-            continue;
-        if (repository_read(&text, &size, repository, commit,
-                            arena_printf(arena, "%s/include/cutlass/cutlass.h", own), &err) == 0) {
-            out->cutlass = own;
-            free(text);
-        } else if (strcasecmp(name, "cutlass") == 0 && strstr(err.text, "is not on this machine")) {
-            out->cutlass = own;
-            out->missing = arena_strdup(arena, err.text);
-        }
-        out->cutlass_below = out->cutlass != NULL;
-    }
 }
 
 // Whether functions are looked for in a source: in CUDA, whatever its name ends with, and in C.
@@ -1106,6 +1078,17 @@ static bool names_folder(const char *text, const char *folder)
     return false;
 }
 
+// The folder that a compiler is given for a header: of lib/include/lib/x.h it is lib/include.
+static const char *header_folder(const char *path, const char *slash, struct arena *arena)
+{
+    static const char word[] = "include/";
+    for (const char *at = path; (at = strstr(at, word)); at++) {
+        if (at == path || at[-1] == '/')
+            return arena_strndup(arena, path, (size_t)(at - path) + strlen(word) - 1);
+    }
+    return arena_strndup(arena, path, (size_t)(slash - path));
+}
+
 // Finds folders of headers by their names, or because a build file names them.
 static void find_folders(struct sources *out, const struct path_list *names, const char *builds,
                          struct arena *arena)
@@ -1114,11 +1097,9 @@ static void find_folders(struct sources *out, const struct path_list *names, con
     size_t count = 0;
     for (size_t i = 0; i < names->count && count < HEADER_FOLDERS_MOST; i++) {
         const char *path = names->items[i], *slash = strrchr(path, '/');
-        if (!slash || !is_header(path) || strncmp(path, "ci/", 3) == 0 ||
-            strpbrk(path, unquotable) ||
-            (out->cutlass && strncmp(path, out->cutlass, strlen(out->cutlass)) == 0))
+        if (!slash || !is_header(path) || strncmp(path, "ci/", 3) == 0 || strpbrk(path, unquotable))
             continue;
-        const char *folder = arena_strndup(arena, path, (size_t)(slash - path));
+        const char *folder = header_folder(path, slash, arena);
         const char *name = strrchr(folder, '/') ? strrchr(folder, '/') + 1 : folder;
         if (strcmp(folder, last) == 0)
             continue;
@@ -1166,7 +1147,7 @@ static void find_folders_below(struct sources *out, const char *submodules, cons
         if (!path++)
             return;
         const char *own = arena_strndup(arena, path, strcspn(path, "\n"));
-        if (strpbrk(own, unquotable) || (out->cutlass && strcmp(own, out->cutlass) == 0))
+        if (strpbrk(own, unquotable))
             continue;
         for (const char *at = builds; (at = strstr(at, own)); at += strlen(own)) {
             const char *end = at + strspn(at, letters);
@@ -1210,10 +1191,8 @@ static const char *read_builds(const struct repository *repository, const char *
     return all;
 }
 
-static void look_over(struct sources *out, bool links[LIBRARIES], const char *text)
+static void look_over(bool links[LIBRARIES], const char *text)
 {
-    out->names_device |= strstr(text, "cutlass::gemm::device::") != NULL;
-    out->names_cutlass |= strstr(text, "\"cutlass/") || strstr(text, "<cutlass/");
     for (size_t l = 0; l < LIBRARIES; l++)
         links[l] |= strstr(text, libraries[l].header) != NULL;
 }
@@ -1275,8 +1254,6 @@ int sources_read(struct sources *out, const struct repository *repository, struc
     if (repository_names(&names, repository, head.id, NULL, 0, arena, err))
         return -1;
     out->cutlass = find_cutlass(&names, arena);
-    if (!out->cutlass)
-        find_cutlass_below(out, repository, head.id, names.submodules, arena);
     const char *builds = read_builds(repository, head.id, &names, out->cutlass, arena);
     find_flags(out, builds, arena);
     find_folders(out, &names, builds, arena);
@@ -1297,7 +1274,7 @@ int sources_read(struct sources *out, const struct repository *repository, struc
             continue;
         out->names_cuda |= strstr(path, ".cu") || strstr(text, "__global__");
         if (is_searched(path, text)) {
-            look_over(out, links, text);
+            look_over(links, text);
             texts[read++] = (struct source_text){path, arena_strdup(arena, text)};
             bytes += size;
         }

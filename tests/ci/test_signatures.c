@@ -359,7 +359,7 @@ TEST(sources_of_a_repository_say_what_builds_them)
     const struct helper_opened *opened = fixture;
     assert_int_equal(sources_read(&sources, opened->open, &arena, &err), 0);
     assert_true(sources.committed && sources.names_c);
-    assert_false(sources.names_cuda || sources.names_cpp || sources.names_cutlass);
+    assert_false(sources.names_cuda || sources.names_cpp);
     assert_int_equal(sources.input_count, 2); // what a build reads, and no README
     assert_string_equal(sources.inputs[0], "include");
     assert_string_equal(sources.inputs[1], "kernels");
