@@ -41,6 +41,8 @@ static void look(const char *folder)
     const struct problem problem = {.numbers = {{"x", 1}}, .number_count = 1, .batch = 1};
     const struct capture_series series = {
         .name = "captured", .wish = {.kernel = "*"}, .problem = &problem, .tolerance = 1e-3};
+    const struct capture_wish range = {.range = "block.*"};
+    char why[1000];
     struct arena arena = {0};
     struct capture_surveys surveys;
     struct capture_made *made;
@@ -48,7 +50,10 @@ static void look(const char *folder)
     struct code_function_list functions;
     struct record record;
     struct error err;
-    (void)capture_surveys(&surveys, folder, &arena, &err);
+    if (capture_surveys(&surveys, folder, &arena, &err) == 0) {
+        capture_why_none(why, sizeof(why), &surveys, &range);
+        must(why[0], "it is not said why there is no record of a range");
+    }
     const int status = capture_make(&made, &count, folder, &series, &arena, &err);
     must(status >= 0, "the file of the series cannot be written");
     for (size_t i = 0; status == 0 && i < count; i++) {

@@ -167,7 +167,8 @@ static void put_range(void)
 {
     static const char survey[] =
         "=== survey.7\n"
-        "survey\tversion=1\tprocess=7\tnote=\ttaken=record.7\trefused=\n"
+        "survey\tversion=1\tprocess=7\tnote=\ttaken=record.7\trefused=\t"
+        "ranges=block.1, m=1,n=2,k=3:bf16\tpushes=2\n"
         "kernel\tname=_Z3addPfi\tlaunches=3\tfirst=1\tgrid=8,1,1\tblock=128,1,1\tcluster=1,1,1\t"
         "shared=0\tstatic=0\tregisters=32\tlocal=0\ttouched=4096\ttime_ns=900\trefused=\n"
         "end\n=== 7.0.before\nabcd=== record.7\n";
