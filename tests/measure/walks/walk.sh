@@ -6,14 +6,15 @@
 # Then each makes a kernel slower, changes a comment, and makes it wrong. bisect is CUDA's user, over ten commits. Where
 # they are asked for: tuned is Triton's user again, with a kernel that tunes itself; more is torch's, whose block gets one
 # temporary more, and loses it again; playground and tiled are public ones, of which the first is built by CMake, the
-# other's inputs are drawn anew by each build, and each is gated over commits of its own, too. FOLDER is what
+# other's inputs are drawn anew by each build, and each is gated over commits of its own, too; so are sgemm, a source
+# that is compiled by hand, and transposes, four kernels that are no GEMM. FOLDER is what
 # baselines/recorded/h100/captures/prepare.sh makes; needs a GPU, CUDA, PyTorch, Triton, git and make. The clones go one
 # after the other, but for torch's, and CuTe's, which compiles meanwhile. The changed commits are built and captured all
 # at once, and gated one by one.
 # OUT gets walks.csv (user, command, exit code, what it should be, seconds, last line), log.txt and machine.txt.
 # Exit: 0, 1 when something did not end as it should, 4 when nothing could be done.
 set -u
-[ $# -ge 2 ] || { sed -n '4,14s/^# //p' "$0"; exit 4; }
+[ $# -ge 2 ] || { sed -n '4,15s/^# //p' "$0"; exit 4; }
 mkdir -p "$1" || exit 4
 out=$(cd "$1" && pwd) folder=$(cd "$2" && pwd) || exit 4
 shift 2
@@ -106,6 +107,17 @@ walk_tiled() {
 	cp -R "$work/public/cuda-matmuls.git" "$work/origin/tiled"
 	first tiled "plumb capture --write --build '$make_tiled' -- ./outs/tiled" "$make_tiled"
 }
+nvcc_by_hand() { echo "mkdir -p bin && nvcc -O3 -gencode arch=compute_90,code=sm_90 -o bin/$1 $2"; }
+make_sgemm=$(nvcc_by_hand sgemm 'sgemm/sgemm_v1.cu -lcublas')
+walk_sgemm() {
+	cp -R "$work/public/gpu-optimize.git" "$work/origin/sgemm"
+	first sgemm "plumb capture --write --build '$make_sgemm' -- ./bin/sgemm 2048 2048 2048" "$make_sgemm"
+}
+make_transposes=$(nvcc_by_hand matrix src/07-global-memory/matrix.cu)
+walk_transposes() {
+	cp -R "$work/public/cuda-programming.git" "$work/origin/transposes"
+	first transposes "plumb capture --write --build '$make_transposes' -- ./bin/matrix 4096" "$make_transposes"
+}
 transposed='s/threadIdx.x \/ 16 \* EACH, tx = threadIdx.x % 16/threadIdx.x % 16 * EACH, tx = threadIdx.x \/ 16/'
 changes() { # USER
 	case $1 in
@@ -141,6 +153,14 @@ changes() { # USER
 		change tiled slower 's/^      for (int k = 0; k < TILE/      #pragma unroll 1\n&/' tiled.cu
 		change tiled comment '1s/$/ \/\/ for printf/' tiled.cu
 		change tiled wrong 's/= acc;/= 1.01f * acc;/' tiled.cu ;;
+	sgemm)
+		change sgemm slower 's/^            \/\/ use double buffer, only need one sync/            __syncthreads();\n&/' sgemm/sgemm_v1.cu
+		change sgemm comment '1s/$/, in FP32/' sgemm/sgemm_v1.cu
+		change sgemm wrong 's/frag_a\[1\]\[thread_y\] \*/1.01f * &/' sgemm/sgemm_v1.cu ;;
+	transposes)
+		change transposes slower 's/B\[index\] = A\[index\];/__nanosleep(1000); &/' src/07-global-memory/matrix.cu
+		change transposes comment '2s/$/ \/\/ for printf/' src/07-global-memory/matrix.cu
+		change transposes wrong 's/B\[index\] = A\[index\];/B[index] = 1.01f * A[index];/' src/07-global-memory/matrix.cu ;;
 	tuned) change tuned comment '3s/$/ Nothing else./' tuned.py ;;
 	esac
 }
@@ -176,6 +196,7 @@ owns() { # USER
 	case $1 in
 	playground) own playground 0 b270062 338f244 "s/cmake -S.*JOBS/$nvcc_playground/" ;;
 	tiled) own tiled 0 672bc3a~1 672bc3a ;;
+	sgemm) own sgemm 0 3b9715d~1 3b9715d ;;
 	esac
 }
 bisect() {
