@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -431,11 +432,13 @@ bool context_strangers(const struct context *context, const char *commit)
     return !trust.own && !repository_accepts(context->repository, &trust, commit);
 }
 
-int context_may_build(const struct context *context, const struct commit *commit, struct error *err)
+int context_may_build(struct context *context, const struct commit *commit, struct error *err)
 {
-    if (context_strangers(context, commit->id))
-        return needs_sandbox(context, commit->id, err);
-    return context->foreign ? needs_sandbox(context, NULL, err) : 0;
+    const bool strangers = context_strangers(context, commit->id);
+    if (!strangers && !context->foreign)
+        return 0;
+    context->sandbox.required |= context->asked == SANDBOX_UNSAID;
+    return needs_sandbox(context, strangers ? commit->id : NULL, err);
 }
 
 int context_policy(struct context *context, const char *commit, struct error *err)
@@ -668,8 +671,11 @@ int context_builder(struct context *context, struct error *err)
 
 static void note_bench(void *data, const char *text)
 {
+    static atomic_uint_least64_t last; // each process of a gate may say the same
     struct context *context = data;
-    progress_note(&context->progress, "bench: %s", text);
+    const uint64_t now = hash_text(HASH_START, text);
+    if (atomic_exchange(&last, now) != now)
+        progress_note(&context->progress, "bench: %s", text);
 }
 
 static int ask_bench(struct bench **out, const struct bench_plan *plan, struct error *err)
@@ -747,6 +753,7 @@ int context_sandbox_of(struct sandbox *out, char **checkout, const char *path, c
         return error_set(err, "--sandbox=%.40s: is auto, require or off", asked);
     if (repository_strangers(checkout, path, err) || sandbox_probe(out, mode, err))
         return -1;
+    out->required |= mode == SANDBOX_UNSAID && *checkout;
     if (out->active || mode != SANDBOX_UNSAID || !*checkout)
         return 0;
     error_set(

@@ -155,8 +155,7 @@ bool context_strangers(const struct context *context, const char *commit);
 // Whether this commit may be built. -1 if a sandbox is needed and there is none. It is needed if
 // the commit is untrusted, or if the policy is, whose command builds it. Somebody who says auto, by
 // --sandbox or in a trusted policy, says that none is needed.
-int context_may_build(const struct context *context, const struct commit *commit,
-                      struct error *err);
+int context_may_build(struct context *context, const struct commit *commit, struct error *err);
 
 // The address of a commit's page, with %s in place of its id: from the policy, or else made from a
 // remote's address; or NULL.

@@ -141,7 +141,8 @@ static bool lies_in(const char *path, const char *folder)
     return strncmp(path, folder, length) == 0 && path[length] == '/';
 }
 
-// The sandbox's parent says by this variable that the folders are the sandbox's own.
+// The sandbox's parent says by this variable that the folders are the sandbox's own, and by
+// "required" that no library may run without folders of its own.
 #define FOLDERS "PLUMB_FOLDERS"
 
 static const char *const written_by_all[] = {"/tmp", "/dev/shm"};
@@ -229,14 +230,14 @@ static void remove_folder(const char *path)
         nftw(path, remove_entry, OPEN_MOST, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-// Leaves `path` NULL where there is no sandbox, or nothing can be made.
-static void own_folder_make(struct own_folder *out, const char *of)
+// Leaves `path` NULL where there is no sandbox.
+static int own_folder_make(struct own_folder *out, const char *of, struct error *err)
 {
     char line[8192], place[4096];
     size_t room = 0;
     *out = (struct own_folder){0};
     if (!getenv(FOLDERS))
-        return;
+        return 0;
     FILE *mounts = fopen("/proc/self/mountinfo", "re");
     out->path = xprintf("%s/library-XXXXXX", of);
     bool made = mounts && mkdtemp(out->path);
@@ -247,9 +248,10 @@ static void own_folder_make(struct own_folder *out, const char *of)
     if (mounts)
         fclose(mounts);
     if (made)
-        return;
-    fprintf(stderr, "bench: no %s of its own for a library: %s\n", of, strerror(errno));
+        return 0;
+    error_set(err, "host: a library can have no %s of its own: %s", of, strerror(errno));
     own_folder_free(out);
+    return -1;
 }
 
 // In the library's process; uses system calls only.
@@ -293,7 +295,8 @@ static void veil_among(struct veil *out, const char *library, const char *all)
     out->among = all;
 }
 
-static void veil_make(struct veil *out, const char *library)
+// The caller frees, also after a failure.
+static int veil_make(struct veil *out, const char *library, struct error *err)
 {
     const char *builds = getenv(VEIL_BUILDS), *slash = strrchr(library, '/');
     const char *references = getenv(REFERENCES_FOLDER);
@@ -315,8 +318,11 @@ static void veil_make(struct veil *out, const char *library)
     }
     if (references && *out->own)
         out->hidden[out->count++] = references;
-    for (size_t i = 0; i < FOLDERS_MOST; i++)
-        own_folder_make(&out->folders[i], written_by_all[i]);
+    for (size_t i = 0; i < FOLDERS_MOST; i++) {
+        if (own_folder_make(&out->folders[i], written_by_all[i], err))
+            return -1;
+    }
+    return 0;
 }
 
 static void veil_free(struct veil *veil)
@@ -344,7 +350,7 @@ static void close_proc(void)
 static bool veil_draw(const struct veil *veil)
 {
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
-        return !(veil->count || veil->among || veil->freezer || veil->folders[0].path);
+        return false;
     if (veil->freezer && mount(veil->own, veil->freezer, NULL, MS_BIND, NULL))
         return false;
     for (size_t i = 0; i < veil->count; i++) {
@@ -588,15 +594,17 @@ static void time_empty_turns(struct arm_process *p)
 
 // Runs in the child between fork and exec: system calls only. apart: it has namespaces of its own;
 // without them, others would see what it mounts.
-_Noreturn static void become_worker(const int segments[3], const struct veil *veil, bool apart)
+_Noreturn static void become_worker(struct arm_page *page, const int segments[3],
+                                    const struct veil *veil, bool apart)
 {
-    static const char seen[] = "bench: a library's process may see other builds, or its group\n";
     char words[3][16];
     char *argv[] = {(char[]){"bench"}, (char[]){"keep"}, words[0], words[1], words[2], NULL};
     if (prctl(PR_SET_PDEATHSIG, SIGKILL))
         _exit(1);
-    if (!(apart && veil_draw(veil)) && write(STDERR_FILENO, seen, sizeof(seen) - 1) < 0)
-        _exit(1);
+    if (apart && !veil_draw(veil)) {
+        page->bare = true;
+        page->why_bare = errno;
+    }
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0)
         _exit(1);
@@ -635,19 +643,19 @@ static int start_process(struct arm_process *p, const int segments[3], const cha
 {
     struct veil veil;
     fflush(NULL);
-    static bool told;
-    veil_make(&veil, library);
+    if (veil_make(&veil, library, err)) {
+        veil_free(&veil);
+        return -1;
+    }
     long pid = start_apart(&p->frozen);
     const bool apart = pid >= 0;
     if (!apart) { // containers may forbid namespaces
-        if (!told)
-            fprintf(stderr, "bench: processes of libraries have no namespaces of their own: %s\n",
-                    strerror(errno));
-        told = true;
+        p->page->bare = true;
+        p->page->why_bare = errno;
         pid = fork();
     }
     if (pid == 0)
-        become_worker(segments, &veil, apart);
+        become_worker(p->page, segments, &veil, apart);
     const bool fits =
         text_copy(p->page->veiled, sizeof(p->page->veiled), veil.path ? veil.path : "");
     for (size_t i = 0; i < FOLDERS_MOST; i++) {
@@ -677,6 +685,37 @@ static int make_page(struct arm_process *p, struct error *err)
     shmctl(segment, IPC_RMID, NULL); // the system removes it with the last process that uses it
     p->page = map;
     return segment;
+}
+
+// Why some library of this process is bare (arm_page.h); 0: none is.
+static int bare;
+
+const char *arm_bare(void)
+{
+    static char text[256];
+    if (bare)
+        snprintf(text, sizeof(text),
+                 "libraries have no namespaces of their own here (%s): they may see other builds%s",
+                 strerror(bare),
+                 getenv(FOLDERS) ? ", and may change no file" : ", and each other's files");
+    return bare ? text : NULL;
+}
+
+// Whether the process, which has had its first turn and has loaded nothing yet, may be used.
+static int check_bare(const struct arm_process *p, struct error *err)
+{
+    const char *folders = getenv(FOLDERS);
+    if (!p->page->bare)
+        return 0;
+    bare = p->page->why_bare ? p->page->why_bare : EPERM;
+    if (!folders || strcmp(folders, "required") != 0)
+        return 0;
+    return error_set(
+        err,
+        "host: within the sandbox a library can have no namespaces of its own (%s), so "
+        "it could see the other build and its files; allow namespaces within "
+        "namespaces, or, where the code is your own, say --sandbox=auto",
+        strerror(bare));
 }
 
 // Copies the text that the process wrote, up to its end, as one line.
@@ -730,7 +769,9 @@ static int arm_process_start(struct arm_process **out, struct arm_loaded *loaded
     if (status)
         goto done;
     time_empty_turns(p);
-    status = ask_to_load(p, loaded, wanted, err);
+    status = check_bare(p, err);
+    if (status == 0)
+        status = ask_to_load(p, loaded, wanted, err);
 done:
     if (status) {
         arm_process_end(p);
@@ -993,8 +1034,10 @@ static int load_process(struct arm *arm, enum sample_role role, const char *path
     const struct plumb_form form = check_abi_form(&spec->problem);
     const struct arm_wanted wanted = {path, kernel_name(spec, role), arm->ops->kind, &form};
     struct arm_loaded loaded;
-    if (arm_process_start(&arm->process, &loaded, arm->ops->memory(arm->device), &wanted, err))
+    if (arm_process_start(&arm->process, &loaded, arm->ops->memory(arm->device), &wanted, err)) {
+        arm->device->unable = true;
         return -1;
+    }
     arm->workspace_bytes = loaded.workspace_bytes;
     arm->kernel.kernel.traits.threads = loaded.threads;
     arm->states = form.number_count > 0;

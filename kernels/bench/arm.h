@@ -128,6 +128,8 @@ int arm_launch_one(struct arm *arm, uint32_t set, size_t launch);
 // The number of kernels and memsets that a launch queues. A record tells it; for a library it is
 // taken to be one.
 uint32_t arm_kernels(const struct arm *arm);
+// What is to be told about libraries that share this process's namespaces; NULL: none does.
+const char *arm_bare(void);
 // The time of an empty turn in ns; 0 if there is no process.
 double arm_baton_ns(const struct arm *arm);
 // Whether its process, if it has one, stood still between its turns.

@@ -38,6 +38,8 @@ struct arm_page {
     char path[ARM_PATH], kernel[ARM_NAME], kind[ARM_NAME], pin[ARM_TEXT];
     char veiled[ARM_PATH]; // the path in the process's own namespace; "": the same path
     uint32_t has_pin;
+    uint32_t bare;    // not 0: it has no namespaces of its own, or they hide nothing
+    int32_t why_bare; // the error number
     struct plumb_form form;
     uint32_t first, sets, launches; // launch i uses args[(first + i) % sets]
     struct plumb_form_args args[ARM_SETS];

@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -241,7 +242,39 @@ static void add_files(struct list *list)
     APPEND(list, ALLOW);
 }
 
-static int worker_filter(struct error *err)
+// Refuses all that makes, changes or renames a file, as a read-only file system does.
+static void add_no_changes(struct list *list)
+{
+    static const int changes[] = {
+#ifdef SYS_open
+        SYS_creat,     SYS_mkdir,     SYS_mknod,    SYS_link,      SYS_symlink,
+        SYS_rename,    SYS_unlink,    SYS_rmdir,    SYS_chmod,     SYS_chown,
+        SYS_lchown,    SYS_utime,     SYS_utimes,   SYS_futimesat,
+#endif
+        SYS_truncate,  SYS_mkdirat,   SYS_mknodat,  SYS_linkat,    SYS_symlinkat,
+        SYS_renameat2, SYS_unlinkat,  SYS_fchmodat, SYS_fchownat,  SYS_fchmod,
+        SYS_fchown,    SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr,
+#ifdef SYS_renameat
+        SYS_renameat,
+#endif
+#ifdef SYS_fchmodat2
+        SYS_fchmodat2,
+#endif
+    };
+    enum { CHANGES = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC };
+    const uint32_t refuse = SECCOMP_RET_ERRNO | EROFS;
+#ifdef SYS_open
+    APPEND(list, IF_EQUAL(SYS_open, 0, 4), LOAD(args[1]), IF_HAS(CHANGES, 0, 1), RETURN(refuse),
+           ALLOW);
+#endif
+    APPEND(list, IF_EQUAL(SYS_openat, 0, 4), LOAD(args[2]), IF_HAS(CHANGES, 0, 1), RETURN(refuse),
+           ALLOW);
+    APPEND(list, IF_EQUAL(SYS_openat2, 0, 1), RETURN(SECCOMP_RET_ERRNO | ENOSYS));
+    match(list, changes, ARRAY_COUNT(changes), refuse);
+}
+
+// changes: it may make and change files.
+static int worker_filter(bool changes, struct error *err)
 {
     struct list list = {.count = 0};
     APPEND(&list, LOAD(arch), IF_EQUAL(ARCHITECTURE, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS),
@@ -249,6 +282,8 @@ static int worker_filter(struct error *err)
     add_processes(&list);
     add_memory(&list);
     add_files(&list);
+    if (!changes)
+        add_no_changes(&list);
     match(&list, refused, ARRAY_COUNT(refused), SECCOMP_RET_ERRNO | EPERM);
     APPEND(&list, ALLOW);
     const struct sock_fprog program = {.len = (unsigned short)list.count, .filter = list.items};
@@ -258,8 +293,9 @@ static int worker_filter(struct error *err)
     return 0;
 }
 #else
-static int worker_filter(struct error *err)
+static int worker_filter(bool changes, struct error *err)
 {
+    (void)changes;
     return error_set(err, "seccomp: no filter for this processor is written yet");
 }
 #endif
@@ -364,10 +400,13 @@ int arm_worker_main(int page, int inputs, int outputs)
     const int segments[HOST_RANGES] = {[HOST_INPUTS] = inputs, [HOST_OUTPUTS] = outputs};
     struct error err = {"the shared page cannot be attached"};
     void *map = shmat(page, NULL, 0);
+    // A process that shares the sandbox's folders with the other build's leaves nothing there.
+    const bool changes =
+        map == (void *)-1 || !((struct arm_page *)map)->bare || !getenv("PLUMB_FOLDERS");
     // Then /proc shows this process the memory of no other library, and not that of bench.
     if (prctl(PR_SET_DUMPABLE, 0))
         return 1;
-    if (map == (void *)-1 || host_memory_join(segments, &err) || worker_filter(&err)) {
+    if (map == (void *)-1 || host_memory_join(segments, &err) || worker_filter(changes, &err)) {
         fprintf(stderr, "bench: keep: %s\n", err.text);
         return 1;
     }

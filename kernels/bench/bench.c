@@ -414,6 +414,7 @@ struct protocol {
     uint64_t changes; // how often series were opened or closed
     bool placed;      // the parent has said which processors are our own
     char singly[64];  // the kernel that tell_singly() last told about
+    bool told_bare;   // what arm_bare() says has been told
 };
 
 static void put(struct open_bench *bench, struct wire_line *line)
@@ -635,6 +636,9 @@ static int do_open(struct protocol *p, const struct wire_record *r, struct error
             (struct open_series){id, series, spec.regime, spec.base != NULL, p->changes + 1};
     if (series && series_is_singly(series))
         tell_singly(p, spec.kernel);
+    if (arm_bare() && !p->told_bare)
+        put_text(p->bench, "note", arm_bare());
+    p->told_bare |= arm_bare() != NULL;
     p->changes++;
     return 0;
 }
@@ -776,7 +780,8 @@ static int dispatch(struct protocol *p, const struct wire_record *r, struct erro
     return error_set(err, "bench: unknown command '%.40s'", r->name);
 }
 
-// Memory was short although nothing else is open: that is no kernel's fault.
+// Memory was short, or no process could be had, although nothing else is open: that is no kernel's
+// fault.
 static void put_failure(const struct protocol *p, const char *text)
 {
     struct wire_line line;
@@ -784,6 +789,8 @@ static void put_failure(const struct protocol *p, const char *text)
     wire_add_text(&line, "text", text);
     if (p->count == 0 && p->bench->device && p->bench->device->lacks)
         wire_add_int(&line, "lacks", 1);
+    else if (p->count == 0 && p->bench->device && p->bench->device->unable)
+        wire_add_int(&line, "unable", 1);
     put(p->bench, &line);
     fflush(p->bench->out);
 }
@@ -804,7 +811,7 @@ static void serve(struct protocol *p, FILE *in)
         if (!failed && strcmp(record.name, "quit") == 0)
             return;
         if (p->bench->device)
-            p->bench->device->lacks = false;
+            p->bench->device->lacks = p->bench->device->unable = false;
         failed = failed || dispatch(p, &record, &err);
         if (failed)
             bench_end_if_lost(p->bench, err.text);

@@ -29,6 +29,7 @@ struct device_base {
     enum device_loss loss;
     bool lacks; // memory was asked for and was not available; a caller that wants to know
                 // clears this first
+    bool unable; // what failed is this machine's fault and no kernel's; cleared as `lacks` is
 };
 
 // Properties that the driver tells; each figure's origin is ORIGIN_DEVICE.

@@ -64,9 +64,9 @@ static const char *const *child_environment(const struct bench_plan *plan, struc
     env[used++] = builds(plan, arena);
     if (plan->references)
         env[used++] = arena_printf(arena, "PLUMB_REFERENCES=%s", plan->references);
-    if (plan->sandbox && plan->sandbox->active)
-        env[used++] =
-            "PLUMB_FOLDERS=own"; // /tmp and /dev/shm are the sandbox's (kernels/bench/arm.c)
+    if (plan->sandbox && plan->sandbox->active) // then /tmp and /dev/shm are the sandbox's
+        env[used++] = plan->sandbox->required ? "PLUMB_FOLDERS=required" // kernels/bench/arm.c
+                                              : "PLUMB_FOLDERS=own";
     for (size_t i = 0; i < ARRAY_COUNT(passed); i++) {
         const char *value = getenv(passed[i]);
         if (value)
@@ -274,6 +274,7 @@ static enum line_result take_line(struct bench_outcome *out, struct bench *bench
         out->state = MEASURED_CRASHED;
         out->refused = true;
         out->lacks = wire_text(&record, "lacks") != NULL;
+        out->unable = wire_text(&record, "unable") != NULL;
         bench_clean(out->detail, sizeof(out->detail), text ? text : "the command failed");
         return ANSWER_FAIL;
     }
@@ -752,11 +753,13 @@ static int open_series(struct bench_outcome *out, struct bench_handle *handle, s
         .regime = series->problem->regime ? regime_name(series->problem->regime) : NULL};
     if (ask_state(out, bench, &line, answer, limit_s, err))
         return -1;
-    return out->lacks ? error_set(err,
-                                  "%.80s %s cannot be measured on device %s: %s; end what uses its "
-                                  "memory, or leave the problem out of the policy",
-                                  series->kernel, problem, bench->device.name, out->detail)
-                      : 0;
+    if (out->lacks || out->unable)
+        return error_set(err, "%.80s %s cannot be measured on device %s: %s%s", series->kernel,
+                         problem, bench->device.name, out->detail,
+                         out->lacks ? "; end what uses its memory, or leave the problem out of the "
+                                      "policy"
+                                    : "");
+    return 0;
 }
 
 // Finds out which side is to blame. A child that died with two libraries does not tell; a fresh

@@ -51,7 +51,8 @@ static DIR *open_directory(int at, const char *name)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     int fd = openat(at, name, flags);
-    if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, 0) == 0)
+    // Who made the folder may put a link in its place meanwhile.
+    if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
         fd = openat(at, name, flags);
     DIR *directory = fd < 0 ? NULL : fdopendir(fd);
     if (fd >= 0 && !directory)
@@ -104,8 +105,8 @@ static int remove_at(struct removal *removal, int at, const char *name, int dept
         return 0;
     if (errno != ENOTEMPTY && errno != EEXIST && errno != EACCES)
         return -1;
-    const int why = errno, denied = fchmodat(at, name, 0700, 0); // what is moved is written to
-    (void)denied; // if that failed, moving it fails and reports why
+    const int why = errno, denied = fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW);
+    (void)denied; // what is moved is written to; if this failed, moving it fails and says why
     if (depth > DEPTH_MAX)
         return move_up(removal, at, name);
     DIR *directory = open_directory(at, name);

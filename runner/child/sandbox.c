@@ -601,7 +601,7 @@ static void find_limits(struct sandbox *sandbox)
 
 int sandbox_probe(struct sandbox *out, enum sandbox_mode mode, struct error *err)
 {
-    struct sandbox sandbox = {.program = "bwrap"};
+    struct sandbox sandbox = {.program = "bwrap", .required = mode == SANDBOX_REQUIRE};
     if (mode == SANDBOX_OFF)
         text_copy(sandbox.reason, sizeof(sandbox.reason), "switched off");
     else

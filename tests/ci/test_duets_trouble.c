@@ -133,6 +133,15 @@ TEST(want_of_memory_ends_it_and_blames_no_kernel)
     assert_non_null(strstr(err.text, "leave the problem out of the policy"));
 }
 
+TEST(want_of_a_process_blames_no_kernel_either)
+{
+    struct played *p = *state;
+    struct error err;
+    assert_int_equal(played_try(p, (const char *const[]){"good-1", "unable", NULL}, &err), -1);
+    assert_string_equal(err.text, "unable 4x4x4:fp32-fp32:tn cannot be measured on device Fake "
+                                  "device: host: no process for a library");
+}
+
 // Beside others, or with both builds in one process, it may have been another's.
 TEST(only_what_failed_alone_is_its_own_fault)
 {

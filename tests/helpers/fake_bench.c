@@ -13,7 +13,7 @@
 //   killed[-AT]     dies by SIGKILL, as if from outside
 //   once[-AT]       the same, the first time (a file beside it)
 //   faults[-AT]     ends as bench does when the device is poisoned; faulted[-AT] the first time
-//   lacks[-AT]      has no memory for it, though nothing else is open
+//   lacks[-AT]      has no memory for it, though nothing else is open; unable[-AT] no process
 //   NAME-NUMBER     the same as NAME: many series of one behaviour
 //   scatter-PERCENT-NUMBER: the head takes PERCENT longer, and a pair's log ratio scatters by 10 %,
 //                   by chance that NUMBER and the block decide

@@ -74,12 +74,12 @@ _Noreturn static void fault(void)
     abort();
 }
 
-static void lack_memory(void)
+static void lack(const char *what, const char *text)
 {
     struct wire_line line;
     wire_begin(&line, "fail");
-    wire_add_text(&line, "text", "cuda: memory for 90000 MiB: out of memory (2)");
-    wire_add_int(&line, "lacks", 1);
+    wire_add_text(&line, "text", text);
+    wire_add_int(&line, what, 1);
     put(&line);
 }
 
@@ -118,7 +118,9 @@ void misbehave(const char *name, const char *at)
     else if (strcmp(what, "faults") == 0 || (strcmp(what, "faulted") == 0 && is_first()))
         fault();
     else if (strcmp(what, "lacks") == 0)
-        lack_memory();
+        lack("lacks", "cuda: memory for 90000 MiB: out of memory (2)");
+    else if (strcmp(what, "unable") == 0)
+        lack("unable", "host: no process for a library");
     else if (strcmp(what, "hang") == 0)
         for (;;)
             pause();

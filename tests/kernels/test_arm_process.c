@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -144,7 +145,9 @@ TEST(it_writes_to_no_file_of_a_process)
 
 // Containers, and what guards bubblewrap on some systems, forbid namespaces within namespaces. Then
 // all libraries have bench's, and see each other's numbers.
-TEST(without_namespaces_it_reaches_no_other_process_either)
+
+// Whether `holds` says so in a process below which nobody makes namespaces.
+static void assert_without_namespaces(bool (*holds)(void))
 {
     int status = -1;
     need_namespaces();
@@ -155,15 +158,89 @@ TEST(without_namespaces_it_reaches_no_other_process_either)
                              : open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
         if (most < 0 || write(most, "0", 1) != 1)
             _exit(77);
-        struct transcript t;
-        play(&t, "reaches_by_number", "");
-        const bool right = strcmp(field(transcript_find(&t, "opened", 0), "state"), "ok") == 0;
-        const bool told = strstr(t.errors, "have no namespaces of their own") != NULL;
-        _exit(right && told ? 0 : 1);
+        _exit(holds() ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
         skip_without("namespaces", "their number cannot be limited here");
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+// Whether the kernel opens, and a note says this.
+static bool opens_and_tells(const char *kernel, const char *words)
+{
+    struct transcript t;
+    play(&t, kernel, "");
+    return strcmp(field(transcript_find(&t, "opened", 0), "state"), "ok") == 0 &&
+           transcript_count(&t, "note") == 1 &&
+           strstr(field(transcript_find(&t, "note", 0), "text"), words);
+}
+
+static bool reaches_none_by_number(void)
+{
+    return opens_and_tells("reaches_by_number",
+                           "they may see other builds, and each other's files");
+}
+
+TEST(without_namespaces_it_reaches_no_other_process_either)
+{
+    assert_without_namespaces(reaches_none_by_number);
+}
+
+// What it left in a folder of the sandbox the other build could read.
+static bool changes_no_file(void)
+{
+    setenv("PLUMB_FOLDERS", "own", 1);
+    return opens_and_tells("leaves_files", "they may see other builds, and may change no file");
+}
+
+TEST(without_namespaces_it_leaves_no_file_in_a_sandbox)
+{
+    assert_without_namespaces(changes_no_file);
+}
+
+// Whether a command fails for a reason that is this machine's, and says this of it.
+static bool is_unable(const char *words)
+{
+    struct transcript t;
+    play(&t, "leaves_files", "");
+    const struct wire_record *fail = transcript_find(&t, "fail", 0);
+    return transcript_count(&t, "opened") == 0 && wire_text(fail, "unable") &&
+           strstr(field(fail, "text"), words);
+}
+
+static bool is_refused(void)
+{
+    setenv("PLUMB_FOLDERS", "required", 1);
+    return is_unable("a library can have no namespaces of its own (");
+}
+
+TEST(sandbox_that_is_required_runs_none_without_namespaces)
+{
+    assert_without_namespaces(is_refused);
+}
+
+// The tests' own files are in one of the two folders, and it is the other that nobody may write to.
+TEST(sandbox_runs_none_without_folders_of_its_own)
+{
+    const char *own = getenv("TMPDIR");
+    const bool memory = own && strncmp(own, "/dev/shm", 8) == 0;
+    int status = -1;
+    need_namespaces();
+    const pid_t child = fork();
+    if (child == 0) {
+        setenv("PLUMB_FOLDERS", "own", 1);
+        if (unshare(CLONE_NEWUSER | CLONE_NEWNS) ||
+            mount("none", memory ? "/tmp" : "/dev/shm", "tmpfs", MS_RDONLY, NULL))
+            _exit(77);
+        _exit(is_unable(memory ? "a library can have no /tmp of its own: Read-only file system"
+                               : "a library can have no /dev/shm of its own: Read-only file system")
+                  ? 0
+                  : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip_without("namespaces", "nothing can be mounted here");
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 

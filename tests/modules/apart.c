@@ -25,6 +25,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
@@ -275,6 +276,21 @@ static int peeks(const struct plumb_args *args, void *stream)
     return 0;
 }
 
+// Makes or changes a file, a folder or a name in any way there is.
+static int leaves_files(const struct plumb_args *args, void *stream)
+{
+    (void)stream;
+    if (open("/tmp/left", O_WRONLY | O_CREAT | O_CLOEXEC, 0666) >= 0 ||
+        open("/dev/shm", O_RDWR | O_TMPFILE | O_CLOEXEC, 0666) >= 0 ||
+        creat("/tmp/left", 0666) >= 0 || mkdir("/dev/shm/left", 0777) == 0 ||
+        symlink("left", "/tmp/left") == 0 || mkfifo("/tmp/left", 0666) == 0 ||
+        rename("/tmp/here", "/tmp/left") == 0 || utimensat(AT_FDCWD, "/tmp", NULL, 0) == 0 ||
+        chmod("/tmp", 01777) == 0 || errno != EROFS)
+        return 1;
+    multiply(args);
+    return 0;
+}
+
 // Takes a fifth of a second.
 static int sleeps(const struct plumb_args *args, void *stream)
 {
@@ -417,6 +433,7 @@ static const struct plumb_kernel kernels[] = {
     KERNEL(hangs_up),
     KERNEL(raises_the_last),
     KERNEL(peeks),
+    KERNEL(leaves_files),
     KERNEL(empties),
     KERNEL(arms),
     KERNEL(counts),

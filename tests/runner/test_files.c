@@ -6,6 +6,8 @@
 #include "tests/helpers/test.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -72,6 +74,66 @@ TEST(remove_is_for_folders_of_ones_own)
     helper_discard(directory);
     free(command);
     free(directory);
+    if (WEXITSTATUS(status) == 77)
+        skip_without("root", "this user cannot become another one");
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+// Puts a link in the place of a closed folder and the folder in the place of the link, again and
+// again, as a build could while it is measured.
+_Noreturn static void exchange(const char *directory)
+{
+    char *closed = xprintf("%s/own/closed", directory), *link = xprintf("%s/own/link", directory);
+    for (;;)
+        renameat2(AT_FDCWD, closed, AT_FDCWD, link, RENAME_EXCHANGE);
+}
+
+// What the link leads to is in `outside`, whose rights stay. Returns 77 if this user cannot become
+// another one.
+static int size_beside_an_exchange(const char *directory)
+{
+    enum { NOBODY = 65534, LOOKS = 20000 };
+    char *own = xprintf("%s/own", directory), *outside = xprintf("%s/outside", directory);
+    char *make =
+        xprintf("mkdir -p '%s/closed' '%s' && ln -s ../outside '%s/link' && chmod 755 '%s'", own,
+                outside, own, outside);
+    struct stat status = {0};
+    pid_t other = -1;
+    int code = 0;
+    if (setgid(NOBODY) || setuid(NOBODY))
+        code = 77;
+    else if (system(make) != 0 || (other = fork()) < 0)
+        code = 1;
+    if (other == 0)
+        exchange(directory);
+    char *closed = xprintf("%s/closed", own);
+    for (int i = 0; i < LOOKS && code == 0; i++) {
+        fchmodat(AT_FDCWD, closed, 0, AT_SYMLINK_NOFOLLOW); // it may be the link now
+        files_size(own);
+        if (stat(outside, &status) || (status.st_mode & 0777) != 0755)
+            code = 2;
+    }
+    if (other > 0)
+        kill(other, SIGKILL);
+    free(closed);
+    free(make);
+    free(outside);
+    free(own);
+    return code;
+}
+
+TEST(a_size_opens_no_folder_to_which_a_link_leads)
+{
+    char *directory = helper_directory();
+    int status;
+    assert_int_equal(chmod(directory, 0777), 0);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(size_beside_an_exchange(directory));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    helper_discard(directory);
+    free(directory);
+    assert_true(WIFEXITED(status));
     if (WEXITSTATUS(status) == 77)
         skip_without("root", "this user cannot become another one");
     assert_int_equal(WEXITSTATUS(status), 0);
