@@ -10,10 +10,8 @@
 #include "ci/settings/progress.h"
 #include "runner/bench/measure.h"
 #include "tests/helpers/helper_bench.h"
-#include "tests/helpers/helper_build.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_process.h"
-#include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
 #include <signal.h>
@@ -166,11 +164,11 @@ TEST(who_reads_late_because_others_work_is_written_to)
     char *much = xcalloc(4000001, 1);
     memset(much, 'x', 4000000);
     crowd_of(16);
-    struct process *process = process_talk("(" WORKS(25) "); exec cat >/dev/null", 0);
+    struct process *process = process_talk("(" WORKS(50) "); exec cat >/dev/null", 0);
     const double begun_s = monotonic_s();
-    assert_int_equal(process_write(process, much, 1), 0);
+    assert_int_equal(process_write(process, much, 3), 0);
     print_message("%.1f s of wall\n", monotonic_s() - begun_s);
-    assert_true(monotonic_s() - begun_s > 1); // else the limit was not put to the test
+    assert_true(monotonic_s() - begun_s > 3); // else the limit was not put to the test
     process_stop(NULL, process, 0);
     process = process_talk("exec sleep 100", 0);
     const double again_s = monotonic_s();
@@ -178,29 +176,6 @@ TEST(who_reads_late_because_others_work_is_written_to)
     assert_true(monotonic_s() - again_s < 12);
     process_stop(NULL, process, 0);
     free(much);
-}
-
-// ---- builds
-
-// Nothing tells of it how long the commit takes, so it is no verdict about the commit.
-TEST(a_build_without_processors_is_told_from_one_that_hangs)
-{
-    void *made = NULL;
-    assert_int_equal(helper_builds_set_up(&made), 0);
-    struct helper_builds *f = made;
-    struct recipe recipe = f->recipe;
-    recipe.timeout_s = 0.5;
-    for (int others = 0; others <= 60; others += 60) {
-        recipe.command = others ? SPINS : SPINS "; :";
-        crowd_of(others);
-        const struct build build = helper_build(f, REPO_START, &recipe);
-        crowd_leaves(NULL);
-        print_message("%.1f s of wall: %s\n", build.seconds, build.reason);
-        assert_int_equal(build.state, BUILD_TIMEOUT);
-        assert_int_equal(build.crowded, others > 0);
-        assert_int_equal(strstr(build.reason, "others had the processors") != NULL, others > 0);
-    }
-    helper_builds_tear_down(&made);
 }
 
 // ---- the real bench
