@@ -315,11 +315,14 @@ static int take_untold(double *least_ns, struct timed_series *s, uint32_t launch
 //                  launch if it takes at least 50 us, else a batch, in which only the first launch
 //                  finds the L2 clean. batch_below_ns is the limit.
 //     stream       on a device that has been at work (settle()). After a flush that reads twice the
-//                  L2, launches for 1 ms bring power and clock to where they stay; the last of them
-//                  are a run-up. Then come the timed ones without a pause, as graphs. Both meet
-//                  each set once. There are so many copies of the largest operand that more than
-//                  twice the L2 lies between two launches on one copy. If the launches of one side
-//                  cannot be a graph, those of both sides are queued one by one.
+//                  L2, launches for 1 ms bring power and clock to where they are in the first 50 ms
+//                  of a stream; the last of them are a run-up. A kernel that draws more than the
+//                  board's limit from memory, and less on the two sets that heat, gets slower
+//                  after that (recorded/h100/regimes, "When a stream is settled"). Then come the
+//                  timed ones without a pause, as graphs. Both meet each set once. There are so
+//                  many copies of the largest operand that more than twice the L2 lies between two
+//                  launches on one copy. If the launches of one side cannot be a graph, those of
+//                  both sides are queued one by one.
 //     isolated     the device stands still, the L2 is read full of clean lines, the device rests
 //                  for 15 us, one launch.
 //     dirty        the L2 is written full, one launch without a pause; before it the same for 8 ms,
