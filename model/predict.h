@@ -30,6 +30,7 @@ struct model {
     // (claims_refuse()).
     struct prediction (*predict)(const struct predict_input *input);
     bool knows_regimes; // it predicts other regimes than cold launches, too
+    bool has_bands;     // it says how far measured times are from its predictions
 };
 
 extern const struct model *const models[];

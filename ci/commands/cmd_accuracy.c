@@ -25,6 +25,7 @@ struct measured_rows {
     size_t count, room;
     struct gpu *profiles; // of a run's devices, with measured figures where there are any
     struct arena arena;   // owns the profiles' texts
+    bool ranked;          // some problem has two configurations
 };
 
 // Reads measured rows from CSV files or from a run of the store.
@@ -156,7 +157,7 @@ static int measured_from_store(struct measured_rows *data, const char *path, int
 }
 
 // Puts every other shape, in the order of first appearance, into the second half, so that kernels
-// have shapes in both.
+// have shapes in both. Finds whether any problem has two configurations.
 static void measured_split(struct measured_rows *data)
 {
     const struct problem **shapes = xcalloc(data->count, sizeof(const struct problem *));
@@ -169,6 +170,9 @@ static void measured_split(struct measured_rows *data)
         if (j == count)
             shapes[count++] = p;
         data->rows[i].second_half = j % 2;
+        for (size_t k = 0; k < i && !data->ranked; k++)
+            data->ranked = data->rows[k].library == data->rows[i].library &&
+                           strcmp(data->rows[k].problem, data->rows[i].problem) == 0;
     }
     free(shapes);
 }
@@ -188,10 +192,17 @@ static const struct column_head model_columns[] = {
     {"p90", 7},     {"p99", 8},    {"bias", 7},   {"ratio", 6},  {"in10%", 6},
     {"1sigma", 6},  {"2sigma", 6}, {"tau", 7},    {"A/BF", 7},   {"worst", 7}};
 
-static void accuracy_print_header(const struct answer *answer)
+// Without a problem that has two configurations the last columns would be empty.
+static size_t columns_shown(bool ranked)
+{
+    enum { RANKS = 3 };
+    return ARRAY_COUNT(model_columns) - (ranked ? 0 : RANKS);
+}
+
+static void accuracy_print_header(const struct answer *answer, bool ranked)
 {
     struct buffer out = {0};
-    const struct text_table table = {&out, model_columns, ARRAY_COUNT(model_columns)};
+    const struct text_table table = {&out, model_columns, columns_shown(ranked)};
     if (answer)
         return;
     table_heads(&table);
@@ -199,31 +210,33 @@ static void accuracy_print_header(const struct answer *answer)
 }
 
 // Prints a line. A model may have no bands, and without two rows of one problem nothing is ranked.
-static void print_line(const char *name, const struct accuracy *a, size_t refused, const char *why)
+static void print_line(const char *name, const struct accuracy *a, size_t refused, const char *why,
+                       bool ranked)
 {
-    struct buffer out = {0};
-    const struct text_table table = {&out, model_columns, ARRAY_COUNT(model_columns)};
+    struct buffer out = {0}, ranks = {0};
+    const struct text_table table = {&out, model_columns, columns_shown(ranked)};
+    buffer_puts(&ranks, "");
+    if (ranked)
+        buffer_printf(&ranks, "\t%.3f\t%.3f\t%.3f", a->tau, a->picked, a->picked_worst);
     if (a->rows)
-        table_row(&table,
-                  "%s\t%zu\t%zu\t%.2f\t%.2f\t%.2f\t%.2f\t%+.2f\t%.3f\t%.1f\t%.1f\t%.1f\t%.3f\t"
-                  "%.3f\t%.3f",
+        table_row(&table, "%s\t%zu\t%zu\t%.2f\t%.2f\t%.2f\t%.2f\t%+.2f\t%.3f\t%.1f\t%.1f\t%.1f%s",
                   name, a->rows, refused, 100 * a->mape, 100 * a->median, 100 * a->p90,
                   100 * a->p99, 100 * a->bias, a->mean_ratio, 100 * a->within_10,
-                  100 * a->within_sigma, 100 * a->within_2_sigma, a->tau, a->picked,
-                  a->picked_worst);
+                  100 * a->within_sigma, 100 * a->within_2_sigma, ranks.bytes);
     else
         table_row(&table, "%s\t0\t%zu\t it predicts none of these rows: %s", name, refused, why);
+    buffer_free(&ranks);
     buffer_print(&out, stdout);
 }
 
 // Prints a model's accuracy. `refused` is the number of rows that it does not predict; `why` is the
 // reason for the first of them.
 static void accuracy_print(struct answer *answer, const char *name, const struct accuracy *accuracy,
-                           size_t refused, const char *why)
+                           size_t refused, const char *why, bool ranked)
 {
     const bool any = accuracy->rows > 0;
     if (!answer) {
-        print_line(name, accuracy, refused, why);
+        print_line(name, accuracy, refused, why, ranked);
         return;
     }
     struct json *row = answer_row(answer);
@@ -327,6 +340,10 @@ static void problems_table(const struct accuracy_problem *problems, size_t count
         {"tau", 7}, {"A/BF", 7}, {"picked", -11}, {"configuration", -36}, {"problem", 0}};
     struct buffer out = {0};
     const struct text_table table = {&out, columns, ARRAY_COUNT(columns)};
+    if (count == 0) {
+        printf("\nNo problem has two configurations that could be ranked.\n");
+        return;
+    }
     buffer_puts(&out, "\n");
     table_heads(&table);
     for (size_t i = 0; i < count; i++) {
@@ -595,7 +612,7 @@ static void judge_line(struct answer *answer, const char *what, const struct mea
         return;
     struct accuracy accuracy = accuracy_of(rows, count);
     char *name = xprintf("%s%s", model->name, what);
-    accuracy_print(answer, name, &accuracy, all - count, why);
+    accuracy_print(answer, name, &accuracy, all - count, why, data->ranked);
     free(name);
 }
 
@@ -693,7 +710,7 @@ static void judge_constant(struct answer *answer, const struct measured_rows *da
     struct accuracy accuracy = accuracy_of(rows, count);
     char *name = xprintf("constant %.3f of peak", u);
     accuracy_print(answer, name, &accuracy, data->count - count,
-                   "the profile has no rate for its element type");
+                   "the profile has no rate for its element type", data->ranked);
     free(name);
     free(peak);
     free(time);
@@ -888,7 +905,7 @@ static int judge_all(const struct arguments *a, const struct measured_rows *data
     }
     if (!a->answer)
         say_gpus(NULL, data);
-    accuracy_print_header(a->answer);
+    accuracy_print_header(a->answer, data->ranked);
     judge_constant(a->answer, data);
     const struct model *sol = model_find("sol"); // the roofline is shown beside every model
     bool beside = a->model_count > 0;

@@ -135,6 +135,8 @@ struct rows_printer {
     enum rows_format format;
     bool parts;                // there are columns for the prediction's parts
     bool biased;               // there is a column bias_rows
+    bool banded;               // a table has columns for bands
+    bool measured;             // a table has a column for the ratio
     const bool *shown;         // which columns are shown; NULL: all
     size_t rows;               // number of rows printed so far
     struct column_head *heads; // the columns of a table
@@ -252,6 +254,12 @@ static void csv_header(const struct rows_printer *p)
     csv_end(&line, "\n");
 }
 
+// The ratio, which is the last part, needs a measured time.
+static int parts_shown(const struct rows_printer *p)
+{
+    return !p->parts ? 0 : p->measured ? PARTS : PARTS - 1;
+}
+
 // Makes the table's columns: the list's columns that are shown, each as wide as its widest cell,
 // then those of the prediction.
 static void find_heads(struct rows_printer *p)
@@ -269,12 +277,14 @@ static void find_heads(struct rows_printer *p)
     }
     *h++ = (struct column_head){"regime", -10};
     *h++ = (struct column_head){"predicted_us", -14};
-    *h++ = (struct column_head){"band", -7};
-    *h++ = (struct column_head){"band_95", -7};
+    if (p->banded) {
+        *h++ = (struct column_head){"band", -7};
+        *h++ = (struct column_head){"band_95", -7};
+    }
     *h++ = (struct column_head){"bound", p->parts || p->biased ? -8 : 0};
     if (p->biased)
         *h++ = (struct column_head){"bias_rows", p->parts ? -9 : 0};
-    for (int i = 0; i < PARTS && p->parts; i++)
+    for (int i = 0; i < parts_shown(p); i++)
         *h++ = (struct column_head){part_columns[i], -13};
     p->heads_count = (size_t)(h - p->heads);
 }
@@ -358,11 +368,13 @@ static void print_line(const struct rows_printer *p, size_t row, const struct pr
         if (is_shown(p, i))
             buffer_printf(&cells, "%s\t", p->csv->rows[row].fields[i]);
     }
-    buffer_printf(&cells, "%s\t%.4f\t%.3f\t%.3f\t%s", told->regime, told->time_us, told->band,
-                  told->band_95, told->bound);
+    buffer_printf(&cells, "%s\t%.4f", told->regime, told->time_us);
+    if (p->banded)
+        buffer_printf(&cells, "\t%.3f\t%.3f", told->band, told->band_95);
+    buffer_printf(&cells, "\t%s", told->bound);
     if (p->biased)
         buffer_printf(&cells, "\t%u", told->bias_rows);
-    for (int i = 0; i < PARTS && p->parts; i++)
+    for (int i = 0; i < parts_shown(p); i++)
         buffer_printf(&cells, "\t%.4f", told->parts[i]);
     table_row(&table, "%s", cells.bytes);
     buffer_free(&cells);
@@ -895,6 +907,8 @@ static int predict_rows(struct buffer *out, const struct arguments *a, const str
                                    .format = a->format,
                                    .parts = a->parts,
                                    .biased = a->bias,
+                                   .banded = model->has_bands || a->bias,
+                                   .measured = rows_time_column(csv) != NULL,
                                    .json = {.out = out}};
     if (!printer.format)
         printer.format = a->csv ? FORMAT_CSV : FORMAT_TABLE;

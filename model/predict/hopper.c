@@ -1322,6 +1322,23 @@ static const char *hopper_one(struct hopper_breakdown *out, const struct predict
     return NULL;
 }
 
+// A tile for mma.sync of which nothing else is said, as on the command line, is taken for a kernel
+// of three stages in shared memory, or as many as fit. A kernel whose registers are known states
+// its shared memory, too.
+static struct traits with_stages(const struct predict_input *in)
+{
+    enum { USUAL = 3 };
+    struct traits t = *in->traits;
+    const bool tensor = in->problem->in != DTYPE_FP32 && in->problem->in != DTYPE_FP64;
+    if (!tensor || !simt_applies(in) || t.stages > 0 || t.smem_bytes > 0 || t.registers > 0)
+        return t;
+    const double bytes = dtype_bytes(in->problem->in);
+    const int32_t depth = or_default(t.tile_k, (int32_t)(LINE_BYTES / bytes));
+    const double slab = ((double)t.tile_m + t.tile_n) * depth * bytes;
+    t.stages = (int32_t)most(1, least(USUAL, floor(in->gpu->smem_bytes.value / slab)));
+    return t;
+}
+
 const char *hopper(struct hopper_breakdown *out, const struct predict_input *in)
 {
     const struct traits *t = in->traits;
@@ -1330,7 +1347,10 @@ const char *hopper(struct hopper_breakdown *out, const struct predict_input *in)
         return in->problem->groups.kind ? hopper_each_group(out, in) : hopper_library(out, in);
     if (device && !in->problem->groups.kind && hopper_may_halve(t, in->problem))
         return hopper_halves(out, in);
-    return hopper_one(out, in, &(struct hopper_case){.factor = 1, .limit_ns = INFINITY});
+    const struct traits staged = with_stages(in);
+    struct predict_input with = *in;
+    with.traits = &staged;
+    return hopper_one(out, &with, &(struct hopper_case){.factor = 1, .limit_ns = INFINITY});
 }
 
 // ---- groups ----
@@ -1656,4 +1676,5 @@ const struct model model_hopper = {
     .why = "waves against math, shared memory, L2 and DRAM at the observed clock; what we judge by",
     .predict = predict,
     .knows_regimes = true,
+    .has_bands = true,
 };

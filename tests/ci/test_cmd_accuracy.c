@@ -73,6 +73,26 @@ TEST(a_model_that_predicts_nothing_says_why)
     free(text);
 }
 
+// One configuration a problem: nothing can be ranked.
+TEST(columns_of_ranks_need_two_configurations_of_a_problem)
+{
+    static const char head[] =
+        "m,n,k,in_dtype,cta_m,cta_n,measured_us\n1024,1024,1024,bf16,128,128,9\n";
+    char *more = xprintf("%s%s", head, "1024,1024,1024,bf16,128,256,9.5\n"), *text;
+    const char *one = helper_file(head);
+    assert_int_equal(
+        RUN(&text, "--csv", one, "--model", "hopper", "--regime", "cold", "--problems"), 0);
+    assert_null(strstr(text, "A/BF"));
+    assert_non_null(strstr(text, "2sigma"));
+    assert_non_null(strstr(text, "No problem has two configurations that could be ranked.\n"));
+    free(text);
+    const char *two = helper_file(more);
+    assert_int_equal(RUN(&text, "--csv", two, "--model", "hopper", "--regime", "cold"), 0);
+    assert_non_null(strstr(text, "A/BF"));
+    free(text);
+    free(more);
+}
+
 // Seed 3's table of sizes, of the leading model.
 TEST(a_problem_has_a_ranking_of_its_own)
 {

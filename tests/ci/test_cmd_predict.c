@@ -293,6 +293,15 @@ TEST(a_table_has_no_empty_columns)
                      CONCLUDE_OK);
     assert_null(strstr(text, "cta_m"));
     assert_non_null(strstr(text, "predicted_us"));
+    assert_non_null(strstr(text, "band_95"));
+    free(text);
+    // a model without bands, and no measured times
+    assert_int_equal(run(&command_predict,
+                         "predict --gpu h100-sxm --model sol --parts 64x4096x1024:bf16", &text),
+                     CONCLUDE_OK);
+    assert_null(strstr(text, "band"));
+    assert_null(strstr(text, "ratio"));
+    assert_non_null(strstr(text, "waves"));
     free(text);
 }
 

@@ -308,6 +308,23 @@ TEST(stages_of_tensor_cores_are_in_shared_memory)
     assert_true(said_ns == predict_on(gpu_find("a100-sxm"), &p, &t, 0).time_ns);
 }
 
+// Nor does a tile alone. Taken for a kernel that reads global memory at each step, it was 3.6 times
+// as slow; so was one of two stages.
+TEST(a_tile_of_tensor_cores_is_staged_if_nobody_says_how)
+{
+    struct problem p = fp32(4096, 4096, 4096);
+    p.in = p.out = DTYPE_BF16;
+    struct traits t = {.tile_m = 256, .tile_n = 128, .tile_k = 64, .threads = 256, .stages = 3};
+    const double three_ns = predict_on(gpu_find("a100-sxm"), &p, &t, 0).time_ns;
+    t.stages = 2;
+    const double two_ns = predict_on(gpu_find("a100-sxm"), &p, &t, 0).time_ns;
+    t.stages = 0;
+    assert_true(predict_on(gpu_find("a100-sxm"), &p, &t, 0).time_ns == three_ns);
+    assert_true(two_ns > three_ns && two_ns < 2 * three_ns);
+    t.registers = 200; // of a kernel that was read, whose shared memory would be known
+    assert_true(predict_on(gpu_find("a100-sxm"), &p, &t, 0).time_ns > 2 * three_ns);
+}
+
 // What copies fetch of a line counts, and not the line: slabs of half a line take as long as
 // whole ones do.
 TEST(half_a_line_is_half_the_work)

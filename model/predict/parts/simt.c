@@ -137,7 +137,7 @@ static double warps_of(const struct traits *t)
 static double staged_bytes(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct traits *traits = t->in->traits;
-    if (traits->smem_bytes > 0 || !by_mma(t->in) || traits->stages < ASYNCHRONOUS)
+    if (traits->smem_bytes > 0 || !by_mma(t->in) || traits->stages < 2)
         return most(traits->smem_bytes, 0);
     return ((double)b->tile_m + b->tile_n) * b->tile_k * t->bytes_in * traits->stages;
 }
