@@ -326,6 +326,14 @@ static void recording_end(struct recording *r)
 
 // ---- one bench child at a time ----
 
+// Shows on the progress line which series is being measured.
+static void task_show(const struct task *task, struct context *context)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &task->result->problem);
+    progress_step(&context->progress, "%s %s", task->result->kernel, problem);
+}
+
 static void show(struct measuring *m, const char *directory)
 {
     bool shown = !directory;

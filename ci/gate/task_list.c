@@ -21,13 +21,6 @@
 // Finds what the store knows of a task: its result in an interrupted run, measurements of the same
 // code, and codes that crash or hang.
 
-void task_show(const struct task *task, struct context *context)
-{
-    char problem[PROBLEM_TEXT];
-    problem_format(problem, &task->result->problem);
-    progress_step(&context->progress, "%s %s", task->result->kernel, problem);
-}
-
 bool task_is_recorded(const struct task *task)
 {
     const bool plan = (task->base && task->base->plan) || (task->head && task->head->plan);

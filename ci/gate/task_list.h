@@ -31,9 +31,6 @@ bool task_is_paired(const struct task *task);
 int task_policy(struct gate_policy *out, struct context *context, const struct task *task,
                 const struct sample *base, size_t count, struct error *err);
 
-// Shows on the progress line which series is being measured.
-void task_show(const struct task *task, struct context *context);
-
 // *found: the same run was interrupted and had measured this series. Then result is filled in, and
 // its device is the unit that measured it.
 int task_resumed(bool *found, struct task *task, struct context *context, struct error *err);

@@ -2,6 +2,7 @@
 //
 // The commit that an accepted change counts from, on real histories: one that is fast-forwarded,
 // merged, squashed, and not committed yet.
+#include "ci/gate/linking.h"
 #include "ci/settings/context.h"
 #include "ci/settings/epochs.h"
 #include "tests/helpers/helper_repo.h"
@@ -87,4 +88,35 @@ TEST(what_is_not_committed_stays)
     counts_from(CHANGE, "change");
     counts_from(CHANGE, "root");
     counts_from(CHANGE, "no-such-branch");
+}
+
+// A plain run's alarm that the change accepts is no alarm, and what is undecided stays undecided.
+TEST(a_slower_code_is_accepted_by_the_epoch_that_came_with_it)
+{
+    struct context context = {0};
+    struct device device = {.uuid = "host-1"};
+    struct result r = {.kernel = "k", .problem = {.m = 8, .n = 8, .k = 8, .batch = 1}};
+    struct run run = {.results = &r, .count = 1, .devices = &device, .device_count = 1};
+    struct commit root;
+    struct error err;
+    const struct verdict slower = {.kind = VERDICT_SLOWER,
+                                   .log_ratio = {0.06, 0.05, 0.07},
+                                   .pairs = 64,
+                                   .sentence = "k 8x8x8 slower"};
+    assert_int_equal(repository_open(&context.repository, directory, &err), 0);
+    assert_int_equal(repository_commit(&root, context.repository, "root", &run.arena, &err), 0);
+    assert_int_equal(
+        repository_commit(&run.head, context.repository, "forwarded", &run.arena, &err), 0);
+    r.verdict = slower;
+    accepting_slower(&run, &r, &root, &context);
+    assert_int_equal(r.verdict.kind, VERDICT_ACCEPTED);
+    r.verdict = slower;
+    r.verdict.kind = VERDICT_UNDECIDED; // a link that is undecided stays so: more pairs decide it
+    accepting_slower(&run, &r, &root, &context);
+    assert_int_equal(r.verdict.kind, VERDICT_UNDECIDED);
+    r.verdict = slower;
+    accepting_slower(&run, &r, &run.head, &context); // it accepted an earlier change
+    assert_int_equal(r.verdict.kind, VERDICT_SLOWER);
+    repository_close(context.repository);
+    arena_free(&run.arena);
 }

@@ -263,3 +263,41 @@ TEST(repository_without_a_remote_needs_none)
     gate(REPO_MERGE, REPO_SLOWER, NULL);
     assert_goes_on();
 }
+
+// The same three answers, without a command: whose commit, whose policy, and who says so.
+TEST(commits_of_the_main_branch_are_no_strangers)
+{
+    const struct options options = {.sandbox = "sometimes"};
+    struct context context = {.options = &options, .asked = SANDBOX_UNSAID};
+    struct commit merge, slower;
+    struct error err;
+    helper_configure(repo.directory, "plumb.trustCheckout", "false");
+    helper_remote(repo.directory, repo.ids[REPO_MERGE]);
+    assert_int_equal(repository_open(&context.repository, repo.directory, &err), 0);
+    assert_int_equal(
+        repository_commit(&merge, context.repository, repo.ids[REPO_MERGE], &context.arena, &err),
+        0);
+    assert_int_equal(
+        repository_commit(&slower, context.repository, repo.ids[REPO_SLOWER], &context.arena, &err),
+        0);
+    assert_false(context_strangers(&context, merge.id));
+    assert_true(context_strangers(&context, slower.id));
+    assert_int_equal(context_may_build(&context, &merge, &err), 0);
+    assert_int_equal(context_may_build(&context, &slower, &err), -1);
+    assert_memory_equal(err.text + strlen("no sandbox, and "), slower.id, 10);
+    context.foreign = true; // the policy says what is run, also of a commit that is not theirs
+    context.policy.label = "p.cfg";
+    assert_int_equal(context_may_build(&context, &merge, &err), -1);
+    assert_non_null(strstr(err.text, "p.cfg, which says what is run"));
+    context.asked = SANDBOX_AUTO;
+    assert_int_equal(context_may_build(&context, &slower, &err), 0);
+    assert_int_equal(context_sandbox_probe(&context, &err), -1);
+    assert_string_equal(err.text, "--sandbox=sometimes: is auto, require or off");
+    const struct options off = {.sandbox = "off"};
+    context.options = &off;
+    context.policy.sandbox = SANDBOX_REQUIRE; // the option comes before it
+    assert_int_equal(context_sandbox_probe(&context, &err), 0);
+    assert_true(context.asked == SANDBOX_OFF && !context.sandbox.active);
+    repository_close(context.repository);
+    arena_free(&context.arena);
+}

@@ -54,6 +54,28 @@ TEST(no_static_fact_says_that_the_time_is_the_same)
     assert_int_equal(static_verdict(STATIC_ALIKE), VERDICT_NOT_MEASURED);
 }
 
+// What cannot be read condemns nothing and clears nothing.
+TEST_WITH(code_that_cannot_be_read_is_undecided, two_builds_set_up, two_builds_tear_down)
+{
+    struct two_builds *f = *state;
+    const struct policy_kernel rule = {0};
+    const struct context context = {.policy = {.model = "hopper"}};
+    const struct built none = {.state = MEASURED_OK};
+    struct run run = {.results = &f->result, .count = 1};
+    text_copy(f->result.kernel, sizeof(f->result.kernel), "gemm");
+    f->result.problem = (struct problem){.m = 8, .n = 8, .k = 8, .batch = 1};
+    f->base_kernel.library = f->head_kernel.library = "/no/such/library.so";
+    f->base_kernel.device = f->head_kernel.device = "cuda";
+    f->task.rule = &rule;
+    f->task.run = &run;
+    static_judge(&run, &f->task, &context, &none, &none);
+    assert_int_equal(f->result.verdict.kind, VERDICT_UNDECIDED);
+    assert_int_equal(f->result.verdict.cause, CAUSE_NONE);
+    assert_non_null(strstr(f->result.verdict.sentence, "static: gemm 8x8x8"));
+    assert_non_null(strstr(f->result.verdict.sentence, "undecided, not measured (no device): "));
+    arena_free(&run.arena);
+}
+
 static struct static_change compare(struct two_builds *f, const struct model *model)
 {
     return static_compare(&f->base, &f->head, &f->task, model, &f->arena);

@@ -197,6 +197,63 @@ TEST(code_that_was_right_in_one_regime_was_launched)
     end_known(&k);
 }
 
+// A run that was interrupted goes on where it was, on the unit that had the series.
+TEST(an_interrupted_run_has_what_it_measured)
+{
+    struct known k;
+    struct error err;
+    bool found;
+    begin_known(&k, MEASURED_OK, REGIME_COLD);
+    struct context_device units[] = {k.device, k.device};
+    units[0].units = 2;
+    units[0].unit.uuid = "GPU-first";
+    k.context.devices = units;
+    k.task.device = &units[0];
+    assert_int_equal(store_last_run(&k.now.id, k.context.store, STORE_ALL_RUNS, &err), 0);
+    assert_int_equal(task_resumed(&found, &k.task, &k.context, &err), 0);
+    assert_true(found && k.result.head.state == MEASURED_OK && k.result.head.count == 20);
+    assert_ptr_equal(k.task.device, &units[1]);
+    assert_int_equal(k.result.device, 1);
+    k.now.id++;
+    assert_int_equal(task_resumed(&found, &k.task, &k.context, &err), 0);
+    assert_false(found);
+    end_known(&k);
+}
+
+TEST(a_task_is_paired_where_both_builds_have_it_here_and_their_codes_differ)
+{
+    const struct built_kernel old = {.code = "old"}, new = {.code = "new"};
+    struct context_device device = {.units = 1};
+    struct task task = {.device = &device, .base = &old, .head = &new};
+    assert_true(task_is_paired(&task));
+    device.away = true;
+    assert_false(task_is_paired(&task));
+    device.away = false;
+    task.head = &old;
+    assert_false(task_is_paired(&task));
+    task.head = NULL;
+    assert_false(task_is_paired(&task));
+}
+
+// A plan has no library that could be opened, whatever the policy trusts.
+TEST(a_task_is_recorded_for_trust_in_device_code_or_because_it_is_a_plan)
+{
+    struct policy_device policy = {.kind = "cuda"};
+    const struct policy_kernel all = {0}, code = {.device_code = true};
+    const struct context_device device = {.policy = &policy};
+    const struct built_kernel library = {.plan = false}, plan = {.plan = true};
+    struct task task = {.device = &device, .rule = &all, .base = &library, .head = &library};
+    assert_false(task_is_recorded(&task));
+    task.rule = &code;
+    assert_true(task_is_recorded(&task));
+    task.rule = &all;
+    task.base = NULL;
+    task.head = &plan;
+    assert_true(task_is_recorded(&task));
+    policy.kind = "host";
+    assert_false(task_is_recorded(&task));
+}
+
 // ---- comparisons
 
 TEST(a_comparison_has_its_series_in_their_order)
