@@ -3,7 +3,7 @@
 // Captured series on a stand-in for the driver: what launches change is restored, the head is held
 // to the base, and what does not fit together is refused by name. Host memory stands in for the
 // device's, and a launch does what its function's name says.
-#include "kernels/bench/series.h"
+#include "kernels/bench/series_parts.h"
 #include "kernels/device/record.h"
 #include "model/record/record.h"
 #include "tests/helpers/helper_files.h"
@@ -26,6 +26,7 @@ static char *folder;
 static struct series_state state_found;
 static uint64_t bytes_read; // from the device, while pairs are taken
 static int looks;           // comparisons there
+static int launched;        // of records, since a test has set it to 0
 static const struct device_ops *host;
 
 // ---- the driver's stand-in ----
@@ -87,6 +88,7 @@ static int stand_in_launch_one(struct replay *replay, uint32_t set, size_t which
 static int stand_in_launch(struct replay *replay, uint32_t set)
 {
     int code = 0;
+    launched++;
     for (size_t i = 0; i < replay->record->launch_count && code == 0; i++)
         code = stand_in_launch_one(replay, set, i);
     return code;
@@ -395,6 +397,7 @@ static int timed_sample(struct sample *out, struct findings *findings, struct de
     for (uint32_t i = 0; i < batch->runup + batch->launches; i++)
         *code |= batch->launch(batch->self, i % batch->sets, NULL);
     out->time_ns = takes_ns;
+    findings->waited_ns = 1234;
     taken = *batch;
     return 0;
 }
@@ -1028,4 +1031,107 @@ TEST(a_range_with_an_allocation_more_has_its_inputs)
     found(MEASURED_OK, ROLE_HEAD, "it leaves 1 result more than the base");
     measure(WISH(RANGE(LAYER), .pool = 4), WISH(RANGE(LAYER), .pool = 6));
     found(MEASURED_OK, ROLE_HEAD, apart);
+}
+
+// ---- the memory of a captured series by itself ----
+
+static struct arm sides[2];
+static char *side_paths[2];
+
+static struct captured *opened(const struct wish *base, const struct wish *head)
+{
+    const struct wish *wishes[] = {[ROLE_BASE] = base, [ROLE_HEAD] = head};
+    struct captured *captured;
+    struct error err;
+    state_found = (struct series_state){.state = MEASURED_OK};
+    for (int role = 0; role < 2; role++) {
+        char *path = write_record(role ? "own1" : "own0", wishes[role]);
+        struct series_spec spec = {.kernel = "x", .head = path, .base = path};
+        assert_int_equal(problem_parse(&spec.problem, problem_text, &err), 0);
+        sides[role] = ARM_NONE;
+        side_paths[role] = path;
+        if (arm_load(&sides[role], (enum sample_role)role, false, &spec, &ops, device, &state_found,
+                     &err))
+            fail_msg("%s", state_found.note);
+    }
+    if (captured_open(&captured, sides, &state_found, &err))
+        fail_msg("%s", state_found.note);
+    return captured;
+}
+
+static void closed(struct captured *captured)
+{
+    captured_free(captured);
+    for (int role = 0; role < 2; role++) {
+        arm_release(&sides[role]);
+        free(side_paths[role]);
+    }
+}
+
+TEST(each_set_finds_again_what_launches_have_changed)
+{
+    const struct wish adds = {.function = "adds"};
+    struct captured *c = opened(&adds, &adds);
+    struct error err;
+    int32_t beside = 0;
+    assert_false(captured_repeats(c)); // a second launch adds to what the first one left
+    assert_int_equal(captured_grow(c, 3, &err), 0);
+    assert_int_equal(arm_grow(&sides[0], &err) | arm_grow(&sides[1], &err), 0);
+    assert_true(captured_sets(c) >= 3);
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(captured_restore(&beside, c, ROLE_HEAD, 3, &err), 0);
+        for (uint32_t set = 0; set < 3; set++) {
+            assert_int_equal(arm_launch(&sides[ROLE_HEAD], set, NULL), 0);
+            assert_int_equal(captured_hold(c, ROLE_HEAD, set, "now ", &state_found, &err), 0);
+        }
+    }
+    assert_int_equal(arm_launch(&sides[ROLE_HEAD], 1, NULL), 0);
+    assert_int_equal(captured_hold(c, ROLE_HEAD, 2, "now ", &state_found, &err), 0);
+    assert_int_equal(captured_hold(c, ROLE_HEAD, 1, "now ", &state_found, &err), 1);
+    found(MEASURED_WRONG, ROLE_HEAD, "now ");
+    assert_memory_equal(state_found.note, "now ", 4);
+    state_found = (struct series_state){.state = MEASURED_OK};
+    assert_int_equal(captured_check(c, &state_found, &err), 0);
+    closed(c);
+}
+
+// Three results of at most 100 are off by a half.
+TEST(the_largest_difference_is_told_beside_the_one_that_is_allowed)
+{
+    const struct wish twice_is = {.function = "twice", .tolerance = 0.1},
+                      off = {.function = "off", .tolerance = 0.1};
+    struct captured *c = opened(&twice_is, &off);
+    double seen = -1, allowed = -1;
+    struct error err;
+    assert_true(captured_repeats(c));
+    assert_int_equal(captured_check(c, &state_found, &err), 0);
+    captured_errors(&seen, &allowed, c);
+    assert_true(seen > 0.0049 && seen < 0.0051 && allowed == 0.1);
+    closed(c);
+}
+
+// ---- between samples ----
+
+TEST(a_series_that_waited_for_others_launches_once_on_each_side)
+{
+    const struct wish same = {.function = "twice"};
+    char *base = write_record("base", &same), *head = write_record("head", &same);
+    struct series_spec spec = {.kernel = "x", .head = head, .base = base, .seed = 5};
+    const struct device_ops before = ops;
+    struct timed_series *series;
+    struct error err;
+    int samples = 0;
+    ops.sample = timed_sample;
+    takes_ns = 1e6;
+    assert_int_equal(problem_parse(&spec.problem, problem_text, &err), 0);
+    assert_int_equal(series_open(&series, &state_found, &ops, device, &spec, &err), 0);
+    launched = 0;
+    assert_int_equal(series_settle(series, &err), 0);
+    assert_int_equal(launched, 2);
+    assert_int_equal(series_pairs(series, 1, 0, count, &samples, &err), 0);
+    assert_true(series_waited_ns(series) == 1234); // as the device says of the last sample
+    series_free(series);
+    ops = before;
+    free(base);
+    free(head);
 }

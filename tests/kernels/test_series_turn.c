@@ -19,7 +19,8 @@ static struct {
     uint64_t outputs[4]; // keys of what outputs got, in order
     int renewals;
     bool fails;
-    const struct arm *base; // whose launches are one kernel; the other side's are two
+    struct comparison found; // what a comparison finds
+    const struct arm *base;  // whose launches are one kernel; the other side's are two
 } device;
 
 static void say(const char *word)
@@ -53,6 +54,7 @@ int exact_compare(struct comparison *out, const struct exact *exact, const struc
                   struct error *err)
 {
     say("compare ");
+    *out = device.found;
     return 0;
 }
 
@@ -120,6 +122,12 @@ int (*arm_run(const struct arm *arm))(void *self, uint32_t first, uint32_t sets,
 int series_refuse(struct series_state *state, enum sample_role role, enum measurement_state what,
                   const char *format, ...)
 {
+    va_list list;
+    va_start(list, format);
+    vsnprintf(state->note, sizeof(state->note), format, list);
+    va_end(list);
+    state->role = role;
+    state->state = what;
     return 1;
 }
 
@@ -199,6 +207,40 @@ TEST(each_side_gets_its_own_noise)
         assert_int_equal(outputs[0], device.outputs[1]);
         assert_int_equal(outputs[1], device.outputs[0]);
     }
+}
+
+TEST(a_wrong_output_is_told_with_its_first_element_and_the_largest_error)
+{
+    struct timed_series s = series_for(true, true);
+    struct series_state said = {.state = MEASURED_OK};
+    struct error err;
+    s.parts.output.count = 12;
+    device.found = (struct comparison){.error = 0.25};
+    assert_int_equal(series_hold(&s, ROLE_HEAD, 0, "at first ", &said, &err), 0);
+    assert_int_equal(said.state, MEASURED_OK);
+    device.found =
+        (struct comparison){.error = 0.125, .wrong = 3, .row = 2, .col = 1, .got = 5, .wanted = 4};
+    assert_int_equal(series_hold(&s, ROLE_BASE, 0, "at last ", &said, &err), 1);
+    assert_int_equal(said.state, MEASURED_WRONG);
+    assert_int_equal(said.role, ROLE_BASE);
+    assert_string_equal(said.note, "at last 3 of 12 elements wrong, first C[2][1] = 5, expected 4");
+    device.found.row = -1; // an output that is no matrix
+    assert_int_equal(series_hold(&s, ROLE_BASE, 0, "", &said, &err), 1);
+    assert_string_equal(said.note, "3 of 12 elements wrong, first output[1] = 5, expected 4");
+    assert_true(s.error == 0.25);
+    device.found = (struct comparison){0};
+}
+
+TEST(both_sides_memory_gets_the_known_contents)
+{
+    struct timed_series s = series_for(true, true);
+    struct error err;
+    device.said[0] = '\0';
+    assert_int_equal(series_known(&s, 7, &err), 0);
+    assert_string_equal(device.said, "known ");
+    s.spec.apart = true;
+    assert_int_equal(series_known(&s, 7, &err), 0);
+    assert_string_equal(device.said, "known known known ");
 }
 
 // As openssl's SIPHASH says it of the key 00 01 .. 07 and eight zeros, and the message 00 01 .. 0f.
