@@ -398,17 +398,6 @@ void view_time(char out[VIEW_TEXT], double time_ns)
     snprintf(out, VIEW_TEXT, "%.*f %s", decimals, value, units[u].unit);
 }
 
-const char *view_unit(double time_ns, double *factor)
-{
-    if (time_ns >= 1e9)
-        return *factor = 1e-9, " s";
-    if (time_ns >= 1e6)
-        return *factor = 1e-6, " ms";
-    if (time_ns >= 1e3)
-        return *factor = 1e-3, " µs";
-    return *factor = 1, " ns";
-}
-
 // Writes a percentage with U+2212 as its minus sign: a hyphen in front of a figure is easily
 // missed.
 static int signed_percent(char *out, size_t size, double relative)
@@ -612,16 +601,6 @@ void taken_json(struct json *json, const struct event_taken *taken)
     json_clean(json, "taken_by", taken->who);
     json_time(json, "taken_s", taken->when_s);
     json_clean(json, "taken_why", taken->why);
-}
-
-void taken_csv(struct csv_line *line, const struct event_taken *taken)
-{
-    csv_clean(line, taken->who);
-    if (taken->who)
-        csv_int(line, taken->when_s);
-    else
-        csv_empty(line, 1);
-    csv_clean(line, taken->why);
 }
 
 // ==== changes, for people in a hurry ====

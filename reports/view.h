@@ -77,10 +77,7 @@ const char *view_detail(const struct view *view);
 const char *view_since(const struct view *view, const struct run *run);
 
 enum { VIEW_TEXT = 64 };
-void view_time(char out[VIEW_TEXT], double time_ns); // "182.4 µs"; "-" for NaN
-// The unit that suits an axis up to this time, with a space in front, and the factor to multiply
-// values by.
-const char *view_unit(double time_ns, double *factor);
+void view_time(char out[VIEW_TEXT], double time_ns);     // "182.4 µs"; "-" for NaN
 void view_percent(char out[VIEW_TEXT], double relative); // "+3.21 %"
 // The interval's ends; "-" for NaN.
 void view_interval(char out[VIEW_TEXT], struct interval relative);
@@ -131,7 +128,6 @@ void open_event_cause(struct buffer *out, const struct report_event *event);
 #define TAKEN_HEADS "taken_by,taken_s,taken_why"
 void taken_text(struct buffer *out, const struct event_taken *taken);
 void taken_json(struct json *json, const struct event_taken *taken);
-void taken_csv(struct csv_line *line, const struct event_taken *taken);
 
 // ==== changes, for people in a hurry ====
 //

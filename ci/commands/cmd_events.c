@@ -345,6 +345,16 @@ static void csv_size(struct csv_line *line, struct interval size)
     csv_real(line, size.high);
 }
 
+static void taken_csv(struct csv_line *line, const struct event_taken *taken)
+{
+    csv_clean(line, taken->who);
+    if (taken->who)
+        csv_int(line, taken->when_s);
+    else
+        csv_empty(line, 1);
+    csv_clean(line, taken->why);
+}
+
 static void csv_event(struct csv_line *line, const struct event *e, const struct history_set *set)
 {
     for (size_t i = 0; i < e->count; i++) {

@@ -114,12 +114,12 @@ static const char *mix_short(struct run *run)
     const char *series = mix_series(run, m, &run->arena);
     if (!isfinite(m->log_ratio.value))
         return "";
-    return arena_printf(&run->arena, "; %.*s %+.2f %%", (int)(strrchr(series, ' ') - series), series,
-                        100 * interval_relative(m->log_ratio).value);
+    return arena_printf(&run->arena, "; %.*s %+.2f %%", (int)(strrchr(series, ' ') - series),
+                        series, 100 * interval_relative(m->log_ratio).value);
 }
 
-// Adds the mixes behind the series that decides. A cut would take the end of a mix's sentence, which
-// has its regime and its size, so a line that is too long has the first mix in short.
+// Adds the mixes behind the series that decides. A cut would take the end of a mix's sentence,
+// which has its regime and its size, so a line that is too long has the first mix in short.
 static const char *add_mixes(struct run *run, const char *whole, const char *mixes)
 {
     const char *all = arena_printf(&run->arena, "%s; %.*s", whole, (int)strlen(mixes) - 2, mixes);

@@ -9,7 +9,8 @@
 //   policy, commit    ../settings/context.c and the command, before this page
 //   build             built.c
 //   kernel list       built.c, too; task_list.c makes the tasks that follow from it
-//   measurement       measuring.c measures the series of a plain run one by one, and those of a gate
+//   measurement       measuring.c measures the series of a plain run one by one, and those of a
+//   gate
 //                     side by side; duets.c plays their pairs
 //   prediction, history, verdict
 //                     judge.c. explain.c says why; linking.c finds what the change itself accepts;

@@ -231,6 +231,19 @@ static void tick_label(char out[48], double value, double step, const char *unit
     snprintf(out, 48, "%s%.*f%s", sign, decimals < 9 ? decimals : 9, fabs(value), unit);
 }
 
+// The unit that suits an axis up to this time, with a space in front, and the factor to multiply
+// values by.
+static const char *time_unit(double time_ns, double *factor)
+{
+    if (time_ns >= 1e9)
+        return *factor = 1e-9, " s";
+    if (time_ns >= 1e6)
+        return *factor = 1e-6, " ms";
+    if (time_ns >= 1e3)
+        return *factor = 1e-3, " µs";
+    return *factor = 1, " ns";
+}
+
 // Draws a horizontal axis at `y`, with ticks, grid lines up to `top`, and figures below. `unit`
 // stands behind the last figure only. `factor` multiplies the figures that are shown.
 static void svg_axis(struct markup *m, const struct scale *x, double y, double top, double factor,
@@ -671,7 +684,7 @@ void chart_samples(struct markup *m, const struct view *view)
     double *base = sorted_times(&r->base, &base_count), *head = sorted_times(&r->head, &head_count);
     struct scale x = time_scale(base, base_count, head, head_count);
     struct scale y = {0, 1, CURVE_BOTTOM, CURVE_TOP};
-    const char *unit = view_unit(x.high, &factor);
+    const char *unit = time_unit(x.high, &factor);
     svg_begin(m, "chart", SERIES_WIDTH, HEIGHT,
               "Samples of base and head, and their cumulative distributions");
     svg_axis(m, &x, CURVE_BOTTOM, 8, factor, unit);
@@ -786,7 +799,7 @@ void chart_parts(struct markup *m, const struct prediction *p, double measured_n
     struct scale x = {0, most * 1.02, SERIES_LEFT + 56, SERIES_WIDTH - SERIES_RIGHT};
     svg_begin(m, "chart", SERIES_WIDTH, height,
               "The prediction's parts, its total, and the measured time");
-    const char *unit = view_unit(most, &factor);
+    const char *unit = time_unit(most, &factor);
     svg_axis(m, &x, height - 22, 2, factor, unit);
     for (size_t i = 0; i < p->part_count; i++, y += row) {
         double from = additive ? at : 0;
@@ -919,7 +932,7 @@ void chart_timeline(struct markup *m, const struct chart_timeline *t)
     svg_begin(m, "chart wide", WIDTH, bottom + 24, t->title);
     char unit[32];
     snprintf(unit, sizeof(unit), " %s", t->unit ? t->unit : "");
-    svg_axis(m, &x, bottom, TOP, factor, t->unit ? unit : view_unit(x.high, &factor));
+    svg_axis(m, &x, bottom, TOP, factor, t->unit ? unit : time_unit(x.high, &factor));
     for (size_t l = 0; l < used; l++)
         svg_text(m, "tick", LEFT - 6, TOP + (double)l * ROW + 15, "end", lanes[l]);
     for (size_t i = 0; i < t->count; i++) {
@@ -1456,7 +1469,7 @@ void series_chart(struct markup *m, const struct series_chart *chart)
     all.shown = shown;
     still.shown = fewer;
     struct scale y = times_scale(&all);
-    still.unit = all.unit = view_unit(y.high, &all.factor);
+    still.unit = all.unit = time_unit(y.high, &all.factor);
     still.factor = all.factor;
     markup_open(m, "div", "ts");
     markup_attr(m, "data-series", chart->data_name);

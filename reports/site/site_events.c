@@ -17,42 +17,6 @@
 
 enum { EVENTS_SHOWN = 12, EVENTS_PER_PAGE = 300 };
 
-size_t site_event_slower(const struct event *e)
-{
-    size_t slower = 0;
-    for (size_t i = 0; i < e->count; i++)
-        slower += e->changes[i].size.value > 0;
-    return slower;
-}
-
-// Writes an event's state. It is coloured if the event is open and made something slower.
-void site_event_state(struct markup *m, const struct event *e)
-{
-    static const struct {
-        const char *class, *sign;
-    } tags[EVENT_STATES] = {
-        [EVENT_NEW] = {"v-new", "+"},         [EVENT_CONFIRMED] = {"v-slower", "!"},
-        [EVENT_ACCEPTED] = {"v-faster", "✓"}, [EVENT_FIXED] = {"v-faster", "✓"},
-        [EVENT_DISMISSED] = {"v-same", "–"},  [EVENT_WITHDRAWN] = {"v-undecided", "?"},
-    };
-    const bool gain = e->state == EVENT_CONFIRMED && site_event_slower(e) == 0;
-    page_tag(m, gain ? "v-faster" : tags[e->state].class, gain ? "✓" : tags[e->state].sign,
-             event_state_name(e->state));
-}
-
-// Writes the largest change, and how many changes go in each direction.
-void site_event_size(struct markup *m, const struct event *e)
-{
-    char size[VIEW_TEXT];
-    const size_t slower = site_event_slower(e);
-    const bool up = event_largest(e)->size.value > 0;
-    view_percent(size, expm1(event_largest(e)->size.value));
-    page_tag(m, up ? "v-slower" : "v-faster", up ? "▲" : "▼", up ? "slower" : "faster");
-    markup_textf(m, " %s%s", e->count > 1 ? "up to " : "", size);
-    if (slower > 0 && slower < e->count)
-        markup_elementf(m, "span", "muted", " (%zu slower, %zu faster)", slower, e->count - slower);
-}
-
 static void write_commits(struct site_page *p, const struct event *e)
 {
     struct buffer summary = {0};

@@ -82,6 +82,9 @@ void site_taken(struct site_page *p, const struct event_taken *taken);
 // day; "-" if there is none.
 void site_step(struct site_page *p, const struct site_series *series);
 void site_heading(struct markup *m, const char *text);
+size_t site_event_slower(const struct event *event); // how many of its changes made a series slower
+void site_event_state(struct markup *m, const struct event *event);
+void site_event_size(struct markup *m, const struct event *event);
 // The id of a series' part of its kernel's page. It is the same each time the site is made.
 enum { SITE_ANCHOR = 24 };
 void site_anchor(char out[SITE_ANCHOR], const struct site *site, size_t series);
@@ -92,18 +95,13 @@ void site_series_link(struct site_page *p, size_t series, const char *text);
 // Writes to `js` a script that hands the JSON over: "call(...);".
 void site_wrap(struct buffer *js, const char *call, const struct buffer *json);
 
-// ==== the map ====
+// ==== what the map says ====
 
-void site_map_make(struct site_map *map, const struct site *site);
-void site_map_free(struct site_map *map);
 bool site_is_environment(const struct site_series *s);
 bool site_event_is_open(const struct site_event *event);
 const struct site_commit *site_find_commit(const struct site_map *map, const char *id); // or NULL
 
 // ==== what pages show of each other's things ====
-size_t site_event_slower(const struct event *event); // how many of its changes made a series slower
-void site_event_state(struct markup *m, const struct event *event);
-void site_event_size(struct markup *m, const struct event *event);
 void site_open_events(struct site_page *p);
 void site_accuracy_table(struct site_page *p, bool newest_only);
 // Writes the table of one kernel's metrics, or of all metrics (NULL), with the JSON array

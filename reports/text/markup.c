@@ -315,11 +315,6 @@ static void write_head(struct markup *m, const struct page *page)
     markup_end(m);
 }
 
-const char *page_style(void)
-{
-    return (const char *)page_css;
-}
-
 static void write_link(struct markup *m, const char *class, const char *href, const char *text)
 {
     markup_open(m, "a", class);

@@ -71,9 +71,7 @@ extern const bool page_has_dygraphs;
 // A text that differs whenever the style or a script does.
 const char *page_version(void);
 
-// Starts the document: head, skip link and header; <main> is left open. page_style() returns what
-// page.css of a folder must contain.
-const char *page_style(void);
+// Starts the document: head, skip link and header; <main> is left open.
 struct markup *page_begin(const struct page *page);
 // Closes <main>, writes the footer and the scripts, appends the document to `out` and frees `m`.
 // `note` is the footer's text.

@@ -203,3 +203,159 @@ TEST(lines_leave_out_what_is_not_above_0)
     assert_int_equal(count_of(text, ">here</text>"), 1);
     free(text);
 }
+
+// ---- what a gate's page draws of a series ----
+
+static struct view view_of(const struct result *result, double value, double low, double high)
+{
+    return (struct view){.result = result,
+                         .change = {value, low, high},
+                         .base_ns = 100,
+                         .head_ns = 110,
+                         .is_environment = false};
+}
+
+// The caller frees.
+static char *finished(struct markup *m)
+{
+    struct buffer out = {0};
+    markup_finish(m, &out);
+    return out.bytes;
+}
+
+TEST(a_scale_covers_changes_and_margins_and_has_ends)
+{
+    const struct result r = {.verdict = {.kind = VERDICT_SLOWER, .margin = 0.003}};
+    const struct view views[] = {view_of(&r, 0.02, 0.01, 0.03), view_of(&r, NAN, -9, 9)};
+    struct scale x = chart_change_scale(views, 2, 6, 94);
+    assert_true(x.from == 6 && x.to == 94);
+    assert_true(x.low < -0.003 && x.low > -0.01); // no change: no interval counts
+    assert_true(x.high > 0.03 && x.high < 0.04);
+    const struct view far = view_of(&r, 3, -INFINITY, INFINITY);
+    x = chart_change_scale(&far, 1, 6, 94);
+    assert_true(x.low > -0.6 && x.high < 1.2);
+}
+
+TEST(an_interval_beyond_the_edge_ends_in_an_arrow)
+{
+    const struct scale x = {-0.1, 0.1, 10, 90};
+    const struct result r = {.verdict = {.kind = VERDICT_SLOWER, .margin = 0.003}};
+    const struct view inside = view_of(&r, 0.05, 0.02, 0.08), beyond = view_of(&r, 0.05, 0.02, 0.3);
+    struct markup *m = markup_new(MARKUP_PART);
+    chart_interval(m, &inside, &x, 100);
+    char *text = finished(m);
+    assert_non_null(strstr(text, "M58.0 11.0L82.0 11.0"));
+    assert_non_null(strstr(text, "band"));
+    assert_null(strstr(text, "l-4.0 -3v6z"));
+    assert_string_equal(chart_class(&inside), "v-slower");
+    assert_non_null(strstr(text, "interval v-slower"));
+    free(text);
+    m = markup_new(MARKUP_PART);
+    chart_interval(m, &beyond, &x, 100);
+    text = finished(m);
+    assert_non_null(strstr(text, "M58.0 11.0L90.0 11.0"));
+    assert_non_null(strstr(text, "M90.0 11.0l-4.0 -3v6z"));
+    free(text);
+}
+
+TEST(the_axis_of_intervals_is_in_percent)
+{
+    const struct scale x = {-0.1, 0.1, 10, 90};
+    struct markup *m = markup_new(MARKUP_PART);
+    chart_interval_axis(m, &x, 100);
+    char *text = finished(m);
+    assert_non_null(strstr(text, ">−10</text>"));
+    assert_non_null(strstr(text, ">0</text>"));
+    assert_non_null(strstr(text, ">+10 %</text>"));
+    assert_int_equal(count_of(text, "%"), 1);
+    free(text);
+}
+
+// Two processes of three pairs each, with a stray in each side: 0 ns, and one that is excluded.
+static struct measurement six_samples(double time_ns, struct sample samples[7])
+{
+    for (uint32_t i = 0; i < 7; i++)
+        samples[i] = (struct sample){
+            .time_ns = time_ns + i, .pair = i % 3, .process = (uint16_t)(i / 3), .launches = 1};
+    samples[6].excluded = true;
+    return (struct measurement){.samples = samples, .count = 7, .detail = "", .regime = ""};
+}
+
+TEST(excluded_samples_are_not_drawn)
+{
+    struct sample base[7], head[7];
+    const struct result r = {.base = six_samples(1000, base), .head = six_samples(1100, head)};
+    const struct view view = view_of(&r, 0.1, 0.09, 0.11);
+    struct markup *m = markup_new(MARKUP_PART);
+    chart_samples(m, &view);
+    char *text = finished(m);
+    const char *dots = strstr(text, "dots base");
+    assert_non_null(dots);
+    size_t drawn_dots = 0;
+    for (const char *at = dots; *at != '>' && at[0]; at++)
+        drawn_dots += strncmp(at, "h0", 2) == 0;
+    assert_int_equal(drawn_dots, 6);
+    assert_non_null(strstr(text, "curve head"));
+    assert_non_null(strstr(text, "µs</text>")); // the axis suits a microsecond
+    free(text);
+}
+
+TEST(a_line_stands_where_a_process_of_pairs_begins)
+{
+    struct sample base[7], head[7];
+    const struct result r = {.base = six_samples(1000, base),
+                             .head = six_samples(1100, head),
+                             .verdict = {.margin = 0.003}};
+    const struct view view = view_of(&r, 0.1, 0.09, 0.11);
+    struct markup *m = markup_new(MARKUP_PART);
+    chart_pairs(m, &view);
+    char *text = finished(m);
+    assert_int_equal(count_of(text, "class=\"border\""), 1);
+    const char *dots = strstr(text, "dots head");
+    assert_non_null(dots);
+    size_t drawn_dots = 0;
+    for (const char *at = dots; *at != '>' && at[0]; at++)
+        drawn_dots += strncmp(at, "h0", 2) == 0;
+    assert_true(drawn_dots >= 5 && drawn_dots <= 6); // the farthest may lie beyond the axis
+    free(text);
+}
+
+TEST(first_stages_of_a_pipeline_have_their_end_if_it_is_near)
+{
+    const struct pipeline p = {3, 2, 4, 5, 2, 1, 4};
+    struct pipeline_events e;
+    struct arena arena = {0};
+    struct error err;
+    size_t count;
+    assert_int_equal(pipeline_simulate(&e, &p, &err), 0);
+    const size_t stages = (size_t)e.stages;
+    struct chart_span *spans = chart_pipeline(&count, &p, &e, 2, &arena);
+    assert_int_equal(count, 6);
+    assert_string_equal(spans[5].lane, "math");
+    assert_true(spans[5].start == e.start_math[1]);
+    spans = chart_pipeline(&count, &p, &e, stages + 1, &arena);
+    assert_int_equal(count, 3 * stages + 1);
+    assert_string_equal(spans[count - 1].lane, "epilogue");
+    pipeline_events_free(&e);
+    arena_free(&arena);
+}
+
+// A lane keeps its row, and those after the 24th are left out.
+TEST(a_timeline_has_a_row_for_each_of_its_first_lanes)
+{
+    static char names[30][8];
+    struct chart_span spans[60];
+    for (size_t i = 0; i < ARRAY_COUNT(spans); i++) {
+        snprintf(names[i % 30], sizeof(names[0]), "lane %zu", i % 30);
+        spans[i] = (struct chart_span){names[i % 30], "", (double)i, (double)i + 1};
+    }
+    const struct chart_timeline timeline = {"lanes", NULL, spans, ARRAY_COUNT(spans)};
+    struct markup *m = markup_new(MARKUP_PART);
+    chart_timeline(m, &timeline);
+    char *text = finished(m);
+    assert_int_equal(count_of(text, "<title>"), 48);
+    assert_int_equal(count_of(text, ">lane 23<"), 1);
+    assert_null(strstr(text, ">lane 24<"));
+    assert_non_null(strstr(text, " ns</text>"));
+    free(text);
+}

@@ -116,3 +116,49 @@ TEST(find_knows_every_report_by_name)
     }
     assert_null(report_find("docx"));
 }
+
+// Asked before an hour of measuring: it makes what is missing, leaves nothing, and says what is
+// wrong.
+TEST(a_folder_is_tried_before_it_is_needed)
+{
+    struct error err;
+    char *folder = helper_directory(), *deep = xprintf("%s/a/b/c", folder);
+    char *file = xprintf("%s/a/file", folder), *below = xprintf("%s/a/file/d", folder);
+    assert_int_equal(report_directory(deep, &err), 0);
+    assert_int_equal(report_directory(deep, &err), 0);
+    char *command = xprintf("test -z \"$(ls -A '%s')\"", deep);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(report_put_file(file, "x", 1, &err), 0);
+    assert_int_equal(report_directory(below, &err), -1);
+    assert_non_null(strstr(err.text, "choose another folder with --out"));
+    free(command);
+    free(below);
+    free(file);
+    free(deep);
+    helper_discard(folder);
+    free(folder);
+}
+
+// A page that can be made again: the old one stays until the new one is whole.
+TEST(a_page_is_put_whole_or_not_at_all)
+{
+    struct error err;
+    char *folder = helper_directory(), *path = xprintf("%s/page", folder), text[16] = "";
+    assert_int_equal(report_put_file(path, "old", 3, &err), 0);
+    assert_int_equal(report_put_file(path, "newer", 5, &err), 0);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fread(text, 1, sizeof(text), file), 5);
+    fclose(file);
+    assert_string_equal(text, "newer");
+    char *missing = xprintf("%s/none/page", folder);
+    assert_int_equal(report_put_file(missing, "x", 1, &err), -1);
+    assert_non_null(strstr(err.text, missing));
+    char *command = xprintf("test $(ls -A '%s' | wc -l) -eq 1", folder);
+    assert_int_equal(system(command), 0);
+    free(command);
+    free(missing);
+    free(path);
+    helper_discard(folder);
+    free(folder);
+}

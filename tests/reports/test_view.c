@@ -230,3 +230,58 @@ TEST(view_writes_numbers_for_people)
     view_interval(text, (struct interval){0, -0.001, INFINITY});
     assert_string_equal(text, "[−0.10, +inf] %");
 }
+
+// What slow launches add: nothing is said where one of the two is not known.
+TEST(changes_of_slow_launches_stand_together_or_not_at_all)
+{
+    char text[VIEW_TEXT];
+    struct view view = {.mean = 0.012, .p95 = -0.0351};
+    view_slow(text, &view);
+    assert_string_equal(text, "+1.20, −3.51 %");
+    view.p95 = NAN;
+    view_slow(text, &view);
+    assert_string_equal(text, "-");
+}
+
+TEST(a_metric_has_its_unit_and_no_more_digits_than_it_needs)
+{
+    char text[VIEW_TEXT];
+    static const struct {
+        double value;
+        const char *unit, *shown;
+    } cases[] = {{12440, "B", "12440 B"},
+                 {3.2649, "s", "3.26 s"},
+                 {7, "", "7"},
+                 {NAN, "B", "-"},
+                 {2, "much too long", "2 much too"}};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        view_metric_value(text, cases[i].value, cases[i].unit);
+        assert_string_equal(text, cases[i].shown);
+    }
+}
+
+// Names come from a commit, and the commands are copied into a shell.
+TEST(commands_quote_names_and_ask_for_what_applies)
+{
+    struct run run = {.base = {.id = "aaaaaaaaaaaa"}, .head = {.id = "bbbbbbbbbbbb"}};
+    struct result r = {.kernel = "a'b c", .verdict = {.kind = VERDICT_SLOWER}};
+    struct view view = {.result = &r, .problem = "8x8x8:fp32", .change = {0.1, 0.09, 0.11}};
+    struct view_commands commands;
+    assert_true(view_has_moved(&view));
+    view_commands(&commands, &run, &view);
+    assert_string_equal(commands.accept.bytes, "plumb accept -m REASON 'a'\\''b c'");
+    assert_non_null(strstr(commands.bisect.bytes, "--series 'a'\\''b c'/8x8x8:fp32"));
+    assert_non_null(strstr(commands.again.bytes, "gate --base"));
+    view_commands_free(&commands);
+
+    view.change.value = NAN;
+    assert_false(view_has_moved(&view));
+    view_commands(&commands, &run, NULL); // nothing moved: there is only the gate to repeat
+    assert_true(commands.again.length > 0 && !commands.bisect.length && !commands.accept.length);
+    view_commands_free(&commands);
+
+    run.base.id[0] = '\0';
+    view_commands(&commands, &run, &view);
+    assert_false(commands.again.length);
+    view_commands_free(&commands);
+}
