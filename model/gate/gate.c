@@ -231,6 +231,64 @@ void gate_series_init(struct gate_series *series, const struct gate_policy *poli
     };
 }
 
+// ---- launches that are slow now and then ----
+
+// A difference is large beyond at least five scales, where normal noise never is. Both bets are on
+// odd, rising functions of z, so they are as fair as bets on z itself, whatever the noise.
+static const double large = 5, mean_unit = 4;
+// The shares that each bet stakes on one pair, against "this side has it in one pair of 50, or more
+// often". A bet must go on long enough to recognise one pair of 20, so the frequency is lower than
+// that.
+static const double stakes[TAIL_BETS] = {0.25, 0.5, 0.9}, seldom = 0.02;
+// The log evidence from which on the signs are taken to favour one side; a single large difference
+// gives 1.6.
+static const double suspicious = 1.5;
+
+static int side_of(double z, double least)
+{
+    return fabs(z) <= fmax(large, least) ? 0 : z > 0 ? 1 : -1;
+}
+
+// Adds a difference: `z` is measured from the centre under the null, in scales; `plain` from 0. A
+// difference is large if it exceeds `least` and what normal noise makes.
+static void tail_add(struct tail *tail, double z, double plain, double least)
+{
+    const int side = side_of(plain, least);
+    eprocess_add(&tail->signs, side_of(z, least));
+    eprocess_add(&tail->mean, z / mean_unit);
+    for (int i = 0; i < TAIL_BETS; i++)
+        tail->few[i] += log1p(-stakes[i] * (side - seldom));
+    tail->pairs++;
+    tail->excess += side;
+}
+
+static void tail_join(struct tail *tail, const struct tail *next)
+{
+    eprocess_join(&tail->signs, &next->signs);
+    eprocess_join(&tail->mean, &next->mean);
+    for (int i = 0; i < TAIL_BETS; i++)
+        tail->few[i] += next->few[i];
+    tail->pairs += next->pairs;
+    tail->excess += next->excess;
+}
+
+// log E that the side has more large differences, or a larger mean when values are clipped at 8
+// scales.
+static double tail_log(const struct tail *tail)
+{
+    return log_mean_exp((double[]){eprocess_log(&tail->signs), eprocess_log(&tail->mean)}, 2);
+}
+
+// Whether "same" cannot be said yet, because the large differences may favour this side: there are
+// some, and their number is not yet known well enough.
+static bool tail_open(const struct tail *tail, double confidence)
+{
+    return eprocess_log(&tail->signs) >= log(suspicious) &&
+           log_mean_exp(tail->few, TAIL_BETS) < -log(1 - confidence);
+}
+
+// ---- pairs ----
+
 // The scale of the next pair. It changes only at multiples of block_pairs, so it does not depend on
 // how pairs were split into calls.
 static double next_scale(const struct gate_series *s)

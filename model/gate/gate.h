@@ -77,16 +77,6 @@ struct tail {
     uint32_t pairs;
     int64_t excess; // number of this side's large differences less those of the other side
 };
-// Adds a difference: `z` is measured from the centre under the null, in scales; `plain` from 0. A
-// difference is large if it exceeds `least` and what normal noise makes.
-void tail_add(struct tail *tail, double z, double plain, double least);
-void tail_join(struct tail *tail, const struct tail *next);
-// log E that the side has more large differences, or a larger mean when values are clipped at 8
-// scales.
-double tail_log(const struct tail *tail);
-// Whether "same" cannot be said yet, because the large differences may favour this side: there are
-// some, and their number is not yet known well enough.
-bool tail_open(const struct tail *tail, double confidence);
 // If one pair in 20 has a large difference, this many pairs contain at least one with a probability
 // of 97 %.
 enum { TAIL_PAIRS = 72 };

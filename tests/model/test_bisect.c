@@ -222,3 +222,18 @@ TEST(bisect_resumes_from_its_answers_in_any_order)
     bisect_free(&a);
     bisect_free(&b);
 }
+
+// A code is known where duets told of it, or at an end, which is told already; never by itself.
+TEST(a_code_is_known_by_another_commit_that_was_compared)
+{
+    static const char *const codes[] = {"a", "b", "b", "a", "c"};
+    struct bisect b = start(5, &usual);
+    for (size_t i = 0; i < ARRAY_COUNT(codes); i++)
+        bisect_set_code(&b, i, codes[i]);
+    assert_true(bisect_knows_code(&b, 3)); // that of the first commit
+    assert_false(bisect_knows_code(&b, 1));
+    bisect_observe(&b, 2, 0, usual.expected_se);
+    assert_true(bisect_knows_code(&b, 1));
+    assert_false(bisect_knows_code(&b, 2));
+    bisect_free(&b);
+}

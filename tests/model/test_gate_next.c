@@ -249,3 +249,59 @@ TEST(verdicts_come_no_later_than_by_turns)
             assert_true(a.verdicts[q] >= b.verdicts[q]);
     }
 }
+
+// What is left to confirm and what would decide are told from the pairs so far.
+TEST(a_series_with_an_alarm_knows_what_confirms_it)
+{
+    struct gate_decision clear, faint, same;
+    struct arena arena = {0};
+    struct gate_series series;
+    struct gate_policy policy = gate_policy_default("cuda", 1e6);
+    policy.scale = 0.002;
+    policy.scale_pairs = 16;
+    uint32_t taken[2];
+    for (int i = 0; i < 2; i++) { // a change of 2 %, and one just above the margin of 0.3 %
+        struct gate_decision *d = i ? &faint : &clear;
+        gate_series_init(&series, &policy, &arena);
+        for (uint32_t k = 0; k < 32; k++)
+            gate_series_add(&series,
+                            (double[]){(i ? 0.0036 : 0.02) + (k % 2 ? 0.002 : -0.002)}, 1);
+        *d = gate_series_decide(&series);
+        d->kind = VERDICT_SLOWER;
+        d->next = GATE_CONFIRM;
+        taken[i] = gate_confirmation_pairs(&series, d);
+        same = *d;
+        same.kind = VERDICT_SAME;
+        assert_int_equal(gate_confirmation_pairs(&series, &same), 0);
+        same = *d;
+        same.next = GATE_DONE;
+        assert_int_equal(gate_confirmation_pairs(&series, &same), 0);
+    }
+    assert_true(taken[0] > 0 && taken[1] > taken[0]);
+    arena_free(&arena);
+}
+
+static double missing_after(double shift, uint32_t pairs)
+{
+    struct arena arena = {0};
+    struct gate_series series;
+    struct gate_policy policy = gate_policy_default("cuda", 1e6);
+    policy.scale = 0.01;
+    policy.scale_pairs = 16;
+    gate_series_init(&series, &policy, &arena);
+    for (uint32_t i = 0; i < pairs; i++)
+        gate_series_add(&series, (double[]){shift + (i % 2 ? 0.01 : -0.01)}, 1);
+    const struct gate_decision d = gate_series_decide(&series);
+    const double missing = gate_missing_pairs(&series, &d);
+    assert_true(isinf(missing) || fmod(missing, policy.block_pairs) == 0); // whole blocks
+    arena_free(&arena);
+    return missing;
+}
+
+TEST(more_pairs_decide_what_is_far_from_the_margin_and_nothing_at_it)
+{
+    assert_true(missing_after(0, 64) > missing_after(0, 128));
+    assert_true(missing_after(0.0005, 64) > missing_after(0, 64));
+    assert_true(isinf(missing_after(0.00299, 64))); // the margin is 0.3 %
+    assert_true(missing_after(0.02, 16) < missing_after(0.01, 16));
+}

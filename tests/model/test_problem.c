@@ -352,3 +352,19 @@ TEST(m_n_and_k_are_a_gemm)
     assert_int_equal(problem_parse_named(&one, "attention", &err), -1);
     assert_int_equal(problem_parse_named(&one, "m=1,n=0,k=3:bf16", &err), -1);
 }
+
+TEST(an_epilogue_reads_back_in_upper_and_lower_case)
+{
+    enum epilogue read;
+    for (int i = 0; i < EPILOGUE_COUNT; i++) {
+        char upper[32] = "";
+        const char *name = epilogue_name((enum epilogue)i);
+        for (size_t c = 0; name[c] && c + 1 < sizeof(upper); c++)
+            upper[c] = name[c] >= 'a' && name[c] <= 'z' ? (char)(name[c] - 'a' + 'A') : name[c];
+        assert_int_equal(epilogue_parse(&read, name), 0);
+        assert_int_equal(read, i);
+        assert_int_equal(epilogue_parse(&read, upper), 0);
+        assert_int_equal(read, i);
+    }
+    assert_int_equal(epilogue_parse(&read, "bias-"), -1);
+}

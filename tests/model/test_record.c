@@ -621,3 +621,22 @@ TEST(tensormaps_lie_beside_each_other_and_not_over)
             fail_msg("%zu: %d, %s", i, status, err.text);
     }
 }
+
+// Files and plans name buffers and types; each name is of one thing.
+TEST(buffers_and_types_read_back)
+{
+    enum record_buffer buffer;
+    uint32_t type;
+    for (int i = 0; i < RECORD_BUFFERS; i++) {
+        assert_int_equal(record_buffer_parse(&buffer, record_buffer_name((enum record_buffer)i)),
+                         0);
+        assert_int_equal(buffer, i);
+    }
+    assert_int_equal(record_buffer_parse(&buffer, "captured32"), -1);
+    for (uint32_t i = 0; i < RECORD_MAP_TYPES; i++) {
+        assert_int_equal(record_map_type_parse(&type, record_map_type_name(i)), 0);
+        assert_int_equal(type, i);
+    }
+    assert_int_equal(record_map_type_parse(&type, ""), -1);
+    assert_string_equal(record_map_type_name(RECORD_MAP_TYPES), "");
+}

@@ -352,3 +352,13 @@ TEST(the_interval_holds_the_truth_as_often_as_it_says)
     assert_in_range(inside, (int)(0.943 * ROUNDS), (int)(0.957 * ROUNDS));
     assert_in_range(alarms, 1, (int)(0.002 * ROUNDS));
 }
+
+TEST(a_verdict_reads_back)
+{
+    enum verdict_kind kind;
+    for (int i = 0; i < VERDICT_KINDS; i++) {
+        assert_int_equal(verdict_kind_parse(&kind, verdict_kind_name((enum verdict_kind)i)), 0);
+        assert_int_equal(kind, i);
+    }
+    assert_int_equal(verdict_kind_parse(&kind, "Slower"), -1);
+}
