@@ -813,7 +813,7 @@ static int study_of_directories(struct studied *out, const struct study_request 
     out->run.devices[0] = copy_device(bench_device(child), &out->run.arena);
     out->studies[0].kind = out->plan.kind;
     out->studies[0].units = request->units;
-    profile_shipped(&out->studies[0].gpu, child, &out->run.arena);
+    profile_shipped(&out->studies[0].gpu, bench_device(child), bench_gpu(child), &out->run.arena);
     int status = add_libraries(out, request, child, err);
     bench_stop(child);
     if (status == 0 && request->records)

@@ -900,11 +900,11 @@ int profile_measure(struct bench_figure_list *readings, struct context_device *d
     return store_save_profile(context->store, &device->unit, &device->gpu, err);
 }
 
-void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *arena)
+void profile_shipped(struct gpu *out, const struct device *device, const struct gpu *drivers,
+                     struct arena *arena)
 {
-    const struct device *device = bench_device(bench);
     const struct gpu *shipped = gpu_for_device(device->name);
-    gpu_overlay(out, bench_gpu(bench));
+    gpu_overlay(out, drivers);
     for (size_t i = 0; i < gpu_figure_count(); i++) {
         struct figure *figure = gpu_figure(out, gpu_figure_key(i));
         if (figure->origin == ORIGIN_DEVICE)
@@ -971,7 +971,7 @@ static int profile_resolve(struct context_device *device, struct context *contex
     struct arena *arena = &context->arena;
     struct gpu calibrated = {0};
     bool found = false;
-    profile_shipped(&device->gpu, bench, arena);
+    profile_shipped(&device->gpu, bench_device(bench), bench_gpu(bench), arena);
     device->unit.profile = device->gpu.name;
     if (store_load_profile(&calibrated, &found, context->store, device->unit.uuid, arena, err))
         return -1;

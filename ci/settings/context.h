@@ -249,8 +249,9 @@ void context_end_leaving(struct context *context);
 // driver's. Measured figures are kept in the store. A reading that does not repeat is refused by
 // name and changes nothing.
 
-// Fills a zeroed `out` with the driver's and the shipped figures for this bench's device.
-void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *arena);
+// Fills a zeroed `out` with the driver's figures and those shipped for such a device.
+void profile_shipped(struct gpu *out, const struct device *device, const struct gpu *drivers,
+                     struct arena *arena);
 
 // Says why the shipped profile should be used and not the one calibrated on the device; *why is
 // NULL if the calibrated one should be used. The caller frees *why. The shipped profile stays in

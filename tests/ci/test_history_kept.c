@@ -331,3 +331,39 @@ TEST(a_judgement_of_another_detector_is_not_believed)
     assert_false(history_kept_believed(&j));
     store_close(store);
 }
+
+// What was kept is taken again until a point comes, or somebody accepts another state.
+TEST(a_kept_judgement_is_found_while_it_holds)
+{
+    struct store *store = scratch_store(scratch_in("once.db"), STORE_WRITE);
+    struct history_options options = history_defaults;
+    struct history_set set;
+    struct arena arena = {0};
+    const struct judgement j = judge(&set, store, NULL);
+    struct series_history found_again;
+    struct history_kept kept;
+    bool found;
+    options.keeps = true;
+    options.query.places = &set.points;
+    ok(history_kept_find(&found_again, &kept, &found, store, set.series[0].series, &options, &arena,
+                         &arena, &err));
+    assert_true(found && !kept.fresh);
+    assert_int_equal(found_again.stored.count, j.points);
+    assert_int_equal(found_again.change_count, set.series[0].change_count);
+    assert_string_equal(kept.judgement.maker, j.maker);
+    struct epoch epoch = {.series = "* * *", .level = 0.1, .reason = "r", .who = "A"};
+    const struct epoch_list epochs = {.epochs = &epoch, .count = 1};
+    text_copy(epoch.commit, sizeof(epoch.commit), j.changes[0].at.id);
+    options.epochs = &epochs;
+    ok(history_kept_find(&found_again, &kept, &found, store, set.series[0].series, &options, &arena,
+                         &arena, &err));
+    assert_false(found);
+    options.epochs = NULL;
+    stepped_commit(store, (unsigned)j.points + 5, 0);
+    ok(history_kept_find(&found_again, &kept, &found, store, set.series[0].series, &options, &arena,
+                         &arena, &err));
+    assert_false(found);
+    arena_free(&arena);
+    history_free(&set);
+    store_close(store);
+}

@@ -177,3 +177,34 @@ TEST(a_judged_profile_stays_until_times_of_the_device_tell)
     plumb_said(out, 0, "what was calibrated waits for 5 of that device in the newest run");
     free(out);
 }
+
+// What a driver says of its device is taken where no profile of such a device is shipped.
+TEST(shipped_figures_come_before_the_drivers)
+{
+    char text[] = "what the child said";
+    const struct device h200 = {.kind = "cuda", .name = "NVIDIA H200"};
+    const struct device other = {.kind = "cuda", .name = "a device that nobody knows"};
+    const struct gpu *shipped = gpu_find("h200-sxm");
+    const struct figure clock = {.value = 7, .origin = ORIGIN_DEVICE, .source = text};
+    struct gpu drivers = {0}, out = {0};
+    struct arena arena = {0};
+    for (size_t i = 0; i < gpu_figure_count(); i++)
+        *gpu_figure(&drivers, gpu_figure_key(i)) = clock;
+    profile_shipped(&out, &h200, &drivers, &arena);
+    text[0] = '\0'; // the child has ended
+    assert_string_equal(out.name, shipped->name);
+    assert_true(out.sm_count.value == shipped->sm_count.value);
+    for (size_t i = 0; i < gpu_figure_count(); i++) {
+        struct gpu copy = *shipped;
+        const struct figure *own = gpu_figure(&out, gpu_figure_key(i));
+        const double known = gpu_figure(&copy, gpu_figure_key(i))->value;
+        assert_true(own->value == (known != 0 ? known : 7));
+        if (known == 0)
+            assert_string_equal(own->source, "the driver");
+    }
+    out = (struct gpu){0};
+    profile_shipped(&out, &other, &drivers, &arena);
+    assert_string_equal(out.name, "cuda");
+    assert_true(out.sm_count.value == 7);
+    arena_free(&arena);
+}
