@@ -112,6 +112,27 @@ TEST(test_words_are_loaded_beside_ragged_rows_and_where_k_is_tiny)
     assert_true(!loads_words(1, 3001, 8, 2));
 }
 
+// A trial has at least the way that is taken without one, and none that cannot do the product.
+TEST(test_what_a_trial_has_of_a_short_k)
+{
+    for (int bytes = 2; bytes <= 4; bytes += 2)
+        for (int m = 2; m < 9000; m += 1 + m / 9)
+            for (int n = 1; n < 20000; n += 1 + n / 7)
+                for (int k = 1; k < 400; k += 1 + k / 5) {
+                    const int whole = k * bytes % 16 == 0;
+                    const int outer = may_take_outer(m, n, k, bytes);
+                    const int words = may_take_short(m, n, k, bytes);
+                    assert_true(outer || !takes_outer(m, n, k, bytes));
+                    assert_true(words || !short_columns(m, n, k, bytes) ||
+                                (whole && !loads_words(m, n, k, bytes)));
+                    assert_true(!outer || k <= most_outer_k);
+                    assert_true(!words || k * bytes <= 384);
+                }
+    // No ragged row, and a K that the copy engine loads sooner.
+    assert_true(may_take_short(4096, 4096, 24, 2) && !may_take_short(4096, 4096, 40, 2));
+    assert_true(may_take_outer(4096, 4096, 8, 2) && !takes_outer(4096, 4096, 8, 2));
+}
+
 // Each element once, and words at their multiples.
 TEST(test_a_ragged_row_is_stored_whole)
 {

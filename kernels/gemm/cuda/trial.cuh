@@ -11,7 +11,12 @@
 //     warm             the same launch
 //     stream           launches without a pause, each on another copy of the operands; there are so
 //                      many copies that twice L2's size passes between two launches on one copy. A
-//                      few launches of a way are timed together
+//                      few launches of a way are timed together as a graph, behind a sweep of L2
+//
+// Launches of a stream that are queued one by one are 1.4 us further apart than those of a graph,
+// as which bench times them (../../device/stretch.cu). A short launch that begins under the one
+// before would gain nothing in such a trial.
+//
 // A whole round is queued while the stream is held, because the host queues a small kernel more
 // slowly than the device runs it. Otherwise the times would be the host's.
 //
@@ -35,7 +40,7 @@ constexpr int tried_most = 32;
 constexpr double sweep_us = 50;
 constexpr int sweep_blocks = 1056, sweep_threads = 256;
 constexpr double together_us = 100; // launches of a stream are timed together for so long
-constexpr int together_most = 6, copies_most = 128;
+constexpr int together_most = 24, copies_most = 128;
 constexpr size_t copy_align = 256;
 constexpr uint64_t rest_ns = 15000;
 
@@ -44,6 +49,7 @@ struct trial_terms {
     double expected_us; // time of the slowest way; 0: not known
     double limit_us;    // device time for the whole trial
     double margin; // the first way is kept unless another takes less than this share of its time
+    int together_least; // so many launches of a stream are timed together at least
 };
 
 // Reads all bytes, so that L2 holds them.
@@ -71,11 +77,15 @@ struct trial {
     cudaStream_t stream;
     const plumb_args *args;
     size_t part[3]; // bytes of A, B and C
-    char *lines;    // of twice L2's size; in a stream it holds copies of the operands
+    char *lines;    // of twice L2's size, for sweeps
+    char *copied;   // in a stream: as many bytes, for copies of the operands
     size_t bytes;
     int copies, next; // number of copies beside the operands, and the copy that the
                       // next launch uses
     int together;     // number of launches of a way that are timed together
+    int least;        // the least such number in a stream
+    bool as_graphs;   // both graphs of each way are there: the run-up and the timed launches
+    cudaGraphExec_t graphs[tried_most][2];
     cudaEvent_t from[tried_most], to[tried_most];
     way_times times[tried_most];
     std::atomic<bool> go;
@@ -94,7 +104,11 @@ static void CUDART_CB hold_back(void *go)
 static int close_trial(trial *t, int ways, int code)
 {
     cudaFree(t->lines);
+    cudaFree(t->copied);
     for (int i = 0; i < ways; ++i) {
+        for (cudaGraphExec_t graph : t->graphs[i])
+            if (graph)
+                cudaGraphExecDestroy(graph);
         if (t->from[i])
             cudaEventDestroy(t->from[i]);
         if (t->to[i])
@@ -127,7 +141,7 @@ static void measure_operands(trial *t)
 static plumb_args operands_of(const trial *t, int which)
 {
     plumb_args args = *t->args;
-    char *at = t->lines;
+    char *at = t->copied;
     char *places[3];
     for (int copy = 1; copy <= which; ++copy)
         for (int i = 0; i < 3; ++i) {
@@ -172,6 +186,8 @@ static int open_trial(trial *t, int ways)
     if (!code)
         code = cudaMalloc(&t->lines, t->bytes); // used by the trial alone;
                                                 // launches allocate nothing
+    if (!code && t->args->problem.regime == PLUMB_STREAM)
+        code = cudaMalloc(&t->copied, t->bytes);
     for (int i = 0; i < ways && !code; ++i) {
         code = cudaEventCreate(&t->from[i]);
         if (!code)
@@ -201,8 +217,8 @@ static int runup_of(const trial *t)
 // The time that one way takes in a round if one launch takes `us`.
 static double turn_us(const trial *t, double us)
 {
-    return us * (t->together + runup_of(t)) +
-           (t->args->problem.regime == PLUMB_STREAM ? 0 : sweep_us);
+    const bool swept = t->args->problem.regime != PLUMB_STREAM || t->together > 1;
+    return us * (t->together + runup_of(t)) + (swept ? sweep_us : 0);
 }
 
 static void sweep(const trial *t, const void *from, size_t bytes)
@@ -221,13 +237,50 @@ template <class launcher> static int queue_some(trial *t, int way, int count, la
     return code;
 }
 
+// Makes a graph of `count` launches of a way, each on the next copy of the operands.
+template <class launcher>
+static int make_graph(cudaGraphExec_t *out, trial *t, int way, int count, launcher launch)
+{
+    cudaGraph_t graph = nullptr;
+    int code = cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeRelaxed);
+    if (code)
+        return code;
+    code = queue_some(t, way, count, launch);
+    const int ended = cudaStreamEndCapture(t->stream, &graph);
+    code = code ? code : ended ? ended : cudaGraphInstantiate(out, graph, 0);
+    if (graph)
+        cudaGraphDestroy(graph);
+    return code;
+}
+
+// Makes the graphs of all ways. If one cannot be made, as on the default stream, the launches of
+// all ways are queued one by one.
+template <class launcher> static void make_graphs(trial *t, int ways, launcher launch)
+{
+    int code = 0;
+    for (int i = 0; i < ways && !code; ++i) {
+        if (!way_goes_on(&t->times[i]))
+            continue;
+        t->next = 0;
+        code = make_graph(&t->graphs[i][0], t, i, runup_of(t), launch);
+        if (!code)
+            code = make_graph(&t->graphs[i][1], t, i, t->together, launch);
+    }
+    t->as_graphs = !code;
+    if (code)
+        cudaGetLastError();
+}
+
 // Queues what precedes the timed launches in this regime.
 template <class launcher> static int approach(trial *t, int way, launcher launch)
 {
     const plumb_args *args = t->args;
     switch (args->problem.regime) {
     case PLUMB_STREAM:
-        return queue_some(t, way, runup_of(t), launch);
+        if (t->together > 1)
+            sweep(t, t->lines, t->bytes);
+        return t->as_graphs ? cudaGraphLaunch(t->graphs[way][0], t->stream)
+                            : queue_some(t, way, runup_of(t), launch);
     case PLUMB_WARM:
         return launch(way, args);
     case PLUMB_DIRTY:
@@ -253,7 +306,8 @@ template <class launcher> static int queue_way(trial *t, int i, launcher launch)
     times.fails = approach(t, i, launch) != 0;
     const int from = cudaEventRecord(t->from[i], t->stream);
     if (!times.fails)
-        times.fails = queue_some(t, i, t->together, launch) != 0;
+        times.fails = (t->as_graphs ? cudaGraphLaunch(t->graphs[i][1], t->stream)
+                                    : queue_some(t, i, t->together, launch)) != 0;
     if (times.fails)
         cudaGetLastError();
     times.queued = !times.fails;
@@ -287,6 +341,8 @@ template <class launcher>
 static int time_round(double *spent_us, trial *t, int round, int ways, launcher launch)
 {
     double least_us = INFINITY;
+    if (round == 2 && t->together > 1)
+        make_graphs(t, ways, launch);
     t->go = round == 0;
     int code = cudaLaunchHostFunc(t->stream, hold_back, &t->go);
     if (!code)
@@ -305,8 +361,10 @@ static int time_round(double *spent_us, trial *t, int round, int ways, launcher 
         if (round >= first_kept(t))
             way_add(&t->times[i], us);
     }
-    if (round == 1 && round < first_kept(t))
-        t->together = together_at(least_us);
+    if (round == 1 && round < first_kept(t)) {
+        const int wanted = together_at(least_us);
+        t->together = wanted > t->least ? wanted : t->least;
+    }
     leave_slow_ways(t->times, ways);
     return code ? code : ran;
 }
@@ -322,6 +380,7 @@ static int try_out(int *best, const trial_terms &terms, const plumb_args *args, 
     trial t = {};
     t.stream = stream;
     t.args = args;
+    t.least = terms.together_least;
     t.together = args->problem.regime == PLUMB_STREAM ? together_at(terms.expected_us) : 1;
     // (If the time of a way is not known, a turn in a stream is taken to cost nothing.)
     const double turns = fmin(terms.limit_us / turn_us(&t, terms.expected_us), 1e6);

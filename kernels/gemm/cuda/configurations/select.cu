@@ -19,7 +19,8 @@
 // If no configuration takes a K, it is padded first, or read as it is at m = 1 and where K is short
 // (odd_k/odd_k.cuh). Products of BF16 with about 100 tiles, whose rows begin in the middle of
 // sectors, have a way of their own (small/tile_per_block_clusters.cuh). Such a way is the first
-// choice, and padding is tried, too.
+// choice; padding is tried, too, and so are, where K is short, the other ways that take it as it
+// is.
 #include <stdio.h>
 #include <string.h>
 
@@ -69,7 +70,7 @@ struct way_to {
     bool in_order; // true: its launches do not begin under the launch before
 };
 
-constexpr int ranked_most = 16;
+constexpr int ranked_most = 16, as_is_most = 3;
 
 // Times of one launch in a stream, by the model. Below the first, beginning
 // early gains 3 to 39 %. In between, it gains up to 9 % and loses up to 12 %.
@@ -80,7 +81,7 @@ constexpr double early_us = 10, in_order_us = 150;
 constexpr double trial_us = 20e3, order_trial_us = 4e3;
 
 struct ways {
-    way_to all[ranked_most];
+    way_to all[ranked_most + as_is_most];
     int count;
 };
 
@@ -171,6 +172,33 @@ template <class type> static const ragged_way *find_way(const plumb_problem &pro
     return nullptr;
 }
 
+[[maybe_unused]] static void add_as_is(ways *out, const ragged_way &way)
+{
+    for (int i = 0; i < out->count; ++i)
+        if (out->all[i].as_is == way.launch)
+            return;
+    const int at = out->count > 0;
+    for (int i = out->count++; i > at; --i)
+        out->all[i] = out->all[i - 1];
+    out->all[at] = {way.name, nullptr, way.launch, 0, false};
+}
+
+// The ways that may take a short K as it is, behind the first way, for a trial of long launches
+// leaves the last ones out. Which of them is faster, and whether they all lose to the copy engine,
+// depends on C's size and on the device.
+template <class type> static void add_short_ways(ways *out, const plumb_problem &problem)
+{
+    if constexpr (type::dtype == PLUMB_BF16 || type::dtype == PLUMB_TF32) {
+        if (problem.epilogue != PLUMB_NO_EPILOGUE || problem.m == 1)
+            return;
+        if (may_take_outer(problem.m, problem.n, problem.k, type::bytes))
+            add_as_is(out, outer_way<type>);
+        if (may_take_short(problem.m, problem.n, problem.k, type::bytes))
+            for (const ragged_way &way : short_ways<type>)
+                add_as_is(out, way);
+    }
+}
+
 static ways ways_to(const plumb_problem &problem)
 {
     ways all = {};
@@ -183,6 +211,8 @@ static ways ways_to(const plumb_problem &problem)
             all.all[all.count++] = {way->name, nullptr, way->launch, 0, false};
     }
     rank(&all, padded<TYPE>(problem));
+    if constexpr (!is_scaled)
+        add_short_ways<TYPE>(&all, problem);
     return all;
 }
 
@@ -256,13 +286,14 @@ static int launch_begun(const way_to &way, const plumb_args *args, void *stream)
 }
 
 // Sets *best to the way that is fastest on the operands in memory.
-static int choose(way_to *best, const way_to *all, int count, double limit_us,
+static int choose(way_to *best, const way_to *all, int count, double limit_us, int together_least,
                   const plumb_args *args, void *stream)
 {
     int fastest = 0;
-    const int code =
-        try_out(&fastest, {count, all[count - 1].us, limit_us, 0.99}, args, (cudaStream_t)stream,
-                [&](int i, const plumb_args *on) { return launch_begun(all[i], on, stream); });
+    const int code = try_out(&fastest, {count, all[count - 1].us, limit_us, 0.99, together_least},
+                             args, (cudaStream_t)stream, [&](int i, const plumb_args *on) {
+                                 return launch_begun(all[i], on, stream);
+                             });
     *best = all[fastest];
     return code;
 }
@@ -273,13 +304,13 @@ static int try_ways(way_to *best, const ways &known, const plumb_args *args, voi
     const double limit_us = in_stream ? trial_us - order_trial_us : trial_us;
     int code = 0;
     if (known.count > 1)
-        code = choose(best, known.all, known.count, limit_us, args, stream);
+        code = choose(best, known.all, known.count, limit_us, 1, args, stream);
     const double us = best->row ? best->us : known.all[known.count - 1].us;
     if (code || !in_stream || us < early_us || us > in_order_us)
         return code;
-    way_to orders[2] = {*best, *best};
+    way_to orders[2] = {*best, *best}; // two are timed together, so that one begins under the other
     orders[1].in_order = !best->in_order;
-    return choose(best, orders, 2, order_trial_us, args, stream);
+    return choose(best, orders, 2, order_trial_us, 2, args, stream);
 }
 
 static int prepare(const plumb_args *args, void *stream, const char *pin, char *note, size_t size)

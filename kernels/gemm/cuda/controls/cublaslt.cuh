@@ -197,7 +197,7 @@ static int choose_of(int *best, const struct cublaslt_state *s, struct library_c
     if (count == 0)
         return CUBLAS_STATUS_NOT_SUPPORTED;
     const int code =
-        try_out(best, {count, 0, trial_us, 1}, args, stream, [&](int i, const plumb_args *on) {
+        try_out(best, {count, 0, trial_us, 1, 1}, args, stream, [&](int i, const plumb_args *on) {
             c->algorithm = results[i].algo;
             return run(s, c, on, stream);
         });

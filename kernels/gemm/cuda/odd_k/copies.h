@@ -38,6 +38,15 @@ LOOSE_INLINE int32_t short_columns(int64_t m, int64_t n, int64_t k, int32_t byte
     return tiles > two_waves && k > 16 ? 128 : 64;
 }
 
+// Whether short_gemm takes the product and is not far behind: the copy engine loads a K of whole 16
+// bytes sooner when K is over 33.
+LOOSE_INLINE int32_t may_take_short(int64_t m, int64_t n, int64_t k, int32_t bytes)
+{
+    const int64_t slab = 128, most_edge = 1 << 22;
+    return k * bytes <= 3 * slab && m <= most_edge && n <= most_edge &&
+           (k <= 33 || k * bytes % 16 != 0 || n * bytes % 16 != 0);
+}
+
 // Whether a K of whole 16 bytes is nevertheless loaded word by word (short_gemm), because it is too
 // short for the copy engine's slabs of 128 bytes to pay: up to 33 if rows of C are no multiple of
 // 16 bytes, else up to 12 (for longer ones it is no faster).
@@ -68,6 +77,13 @@ LOOSE_INLINE int32_t outer_longest_k(int64_t m, int64_t n, int32_t bytes)
     if (ragged)
         return millions < 12 ? 5 : millions < 28 ? 13 : 16;
     return millions < 12 ? 2 : millions < 40 ? 5 : 13;
+}
+
+// Whether outer_gemm takes the product: see outer_longest_k().
+LOOSE_INLINE int32_t may_take_outer(int64_t m, int64_t n, int64_t k, int32_t bytes)
+{
+    const int64_t most_edge = 1 << 22;
+    return k <= most_outer_k && m >= 16 && m <= most_edge && n * bytes >= 1000 && n <= most_edge;
 }
 
 // In FP32 with rows of C of whole 16 bytes, the copy engine is better for a K of 8 or 12.
