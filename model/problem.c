@@ -800,3 +800,14 @@ int problem_parse_named(struct problem *out, const char *text, struct error *err
              (long long)of[2].value, (long long)of[0].value, PROBLEM_TEXT, text + length);
     return problem_parse(out, gemm, err);
 }
+
+bool problem_is_named(const struct problem *problem, const char *text)
+{
+    struct problem named;
+    struct error ignored;
+    if (problem_parse_named(&named, text, &ignored))
+        return false;
+    if (!named.regime_named)
+        named = problem_in(&named, problem->regime);
+    return problem_equal(&named, problem);
+}

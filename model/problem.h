@@ -182,6 +182,11 @@ void problem_format(char out[PROBLEM_TEXT], const struct problem *problem);
 void problem_say(char out[PROBLEM_TEXT], const struct problem *problem);
 
 bool problem_equal(const struct problem *a, const struct problem *b);
+
+// Whether a text names the problem, in any spelling that problem_parse() reads. A text without a
+// regime names the problem in each.
+bool problem_is_named(const struct problem *problem, const char *text);
+
 // Returns the same problem in another regime.
 struct problem problem_in(const struct problem *problem, enum regime regime);
 

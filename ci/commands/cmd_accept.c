@@ -82,6 +82,20 @@ static const char *whole_pattern(struct arena *arena, const char *pattern)
     return arena_printf(arena, "%s%s", pattern, spaces == 0 ? " * *" : spaces == 1 ? " *" : "");
 }
 
+// The pattern with its problem in the form that a series has, if it names the result's problem in
+// another spelling, such as the policy's 64x64x64:fp32.
+static const char *respelled(struct arena *arena, const char *pattern, const struct result *r)
+{
+    const size_t kernel = strcspn(pattern, " ");
+    const char *problem = pattern + kernel + 1;
+    const size_t length = strcspn(problem, " ");
+    char text[PROBLEM_TEXT];
+    if (!problem_is_named(&r->problem, arena_strndup(arena, problem, length)))
+        return pattern;
+    problem_format(text, &r->problem);
+    return arena_printf(arena, "%.*s %s%s", (int)kernel, pattern, text, problem + length);
+}
+
 static bool is_gone(const struct result *r)
 {
     return r->verdict.kind == VERDICT_BROKEN && r->head.state == MEASURED_MISSING;
@@ -94,7 +108,8 @@ static bool wanted(const struct arguments *a, struct arena *arena, const struct 
     if (!moved && !is_gone(r))
         return false;
     for (int i = 0; i < (int)a->options.words.count; i++) {
-        const struct epoch pattern = {.series = whole_pattern(arena, a->options.words.items[i])};
+        const char *word = whole_pattern(arena, a->options.words.items[i]);
+        const struct epoch pattern = {.series = respelled(arena, word, r)};
         if (epoch_matches(&pattern, r->kernel, &r->problem, run->devices[r->device].uuid))
             return true;
     }

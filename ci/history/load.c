@@ -289,7 +289,8 @@ bool history_selects(const struct history_wanted *w, const struct series_entry *
 {
     char problem[PROBLEM_TEXT];
     problem_format(problem, &s->problem);
-    return matches(w->kernel, s->kernel) && matches(w->problem, problem) &&
+    return matches(w->kernel, s->kernel) &&
+           (matches(w->problem, problem) || problem_is_named(&s->problem, w->problem)) &&
            (matches(w->device, s->device_uuid) || matches(w->device, s->device_name));
 }
 

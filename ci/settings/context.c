@@ -163,7 +163,7 @@ bool context_selects(const struct context *context, const char *kernel,
     // An option without a regime means any regime.
     const struct problem work = problem_in(problem, REGIME_COLD);
     problem_format(text, &work);
-    return fnmatch(o->problem, text, 0) == 0;
+    return fnmatch(o->problem, text, 0) == 0 || problem_is_named(problem, o->problem);
 }
 
 const char *context_selection(const struct context *context, struct arena *arena)

@@ -254,6 +254,33 @@ TEST(any_problem_reads_back)
     }
 }
 
+// People spell a problem as their policy does, not as a series does.
+TEST(a_problem_is_named_in_any_spelling_and_without_a_regime_in_each)
+{
+    static const struct {
+        const char *text;
+        bool warm, stream;
+    } cases[] = {{"64x64x64:fp32-fp32:tn:warm", true, false},
+                 {"64x64x64:fp32:warm", true, false},
+                 {"64x64x64:fp32", true, true},
+                 {"64x64x64", true, true},
+                 {"m=64,n=64,k=64:fp32", true, true},
+                 {"64x64x64:fp32:stream", false, true},
+                 {"64x64x64:fp32:nn", false, false},
+                 {"64x64x6*", false, false},
+                 {"64x64x64:fp32:cold", false, false},
+                 {"", false, false}};
+    struct error err;
+    struct problem warm, stream;
+    assert_int_equal(problem_parse(&warm, "64x64x64:fp32:warm", &err), 0);
+    stream = problem_in(&warm, REGIME_STREAM);
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        if (problem_is_named(&warm, cases[i].text) != cases[i].warm ||
+            problem_is_named(&stream, cases[i].text) != cases[i].stream)
+            fail_msg("%s", cases[i].text);
+    }
+}
+
 TEST(plain_problems_are_those_of_the_first_abi)
 {
     static const char *const plain[] = {"8x8x8", "8x8x8:fp8:nt:b3", "8x8x8:bf16:dual-silu",
