@@ -310,22 +310,16 @@ static void history_values(struct series_history *out, const struct control_shif
     out->common_mode = !alone && take_off(out->values, &out->stored, common);
 }
 
-// Finds out->breaks and out->changes.
-static void history_find(struct series_history *out, struct arena *keep)
+// Finds out->breaks and out->changes. These `count` changes were found before, and are kept as long
+// as the points support them. `find`: changepoints_more() or changepoints_again().
+static void history_find(struct series_history *out, const struct change *earlier, size_t count,
+                         void (*find)(struct changepoints *, const double *, size_t,
+                                      const struct change *, size_t),
+                         struct arena *keep)
 {
     struct changepoints found;
     find_breaks(out, keep);
-    changepoints_find(&found, out->values, out->stored.count, NULL);
-    take_changes(out, &found, keep);
-}
-
-// Does the same for the newest stretch, in which these `count` changes were found before.
-static void history_find_again(struct series_history *out, const struct change *earlier,
-                               size_t count, struct arena *keep)
-{
-    struct changepoints found;
-    find_breaks(out, keep);
-    changepoints_again(&found, out->values, out->stored.count, earlier, count);
+    find(&found, out->values, out->stored.count, earlier, count);
     take_changes(out, &found, keep);
 }
 
@@ -841,18 +835,14 @@ static void judge_whole(struct series_history *s, const struct judgement *j, siz
                         const struct history_options *options, struct arena *keep)
 {
     if (settled == 0) {
-        struct changepoints found;
         struct change *before = xcalloc(j->change_count + 1, sizeof(*before));
-        find_breaks(s, keep);
-        changepoints_more(&found, s->values, s->stored.count, before,
-                          found_before(before, s, j, 0));
-        take_changes(s, &found, keep);
+        history_find(s, before, found_before(before, s, j, 0), changepoints_more, keep);
         free(before);
     } else {
         struct series_history older = stretch(s, 0, settled);
         struct series_history newer = stretch(s, settled - HISTORY_CONTEXT, s->stored.count);
-        history_find(&older, keep);
-        history_find(&newer, keep);
+        history_find(&older, NULL, 0, changepoints_more, keep);
+        history_find(&newer, NULL, 0, changepoints_more, keep);
         s->sigma = older.sigma;
         s->correlation = older.correlation;
         s->drift = older.drift;
@@ -975,7 +965,7 @@ static int judge_newer(struct series_history *s, struct history_kept *kept, bool
     history_values(s, common, scratch);
     struct series_history newer = stretch(s, 0, s->stored.count);
     struct change *before = xcalloc(j->change_count + 1, sizeof(*before));
-    history_find_again(&newer, before, found_before(before, s, j, base), keep);
+    history_find(&newer, before, found_before(before, s, j, base), changepoints_again, keep);
     free(before);
     join(s, j->changes, j->change_count, &newer, base, j->settled - HISTORY_CONTEXT / 2, keep);
     join_breaks(s, j->breaks, j->break_count, &newer, base, keep);

@@ -125,46 +125,52 @@ static size_t split(double *errors, const double *x, size_t n, size_t side)
     return best;
 }
 
-static void ask_creep(struct shape *out, const struct kept_values *k, double confidence)
+// The least-squares line over the index, and what is left about it.
+struct line {
+    double slope, squares, cross; // cross: the sum of the products of neighbours
+};
+
+static struct line line_of(const struct kept_values *k)
 {
     const double n = (double)k->n, middle = (n - 1) / 2;
-    double level = 0, slope = 0, squares = 0, cross = 0, before = 0;
+    struct line line = {0, 0, 0};
+    double level = 0, before = 0;
     for (size_t i = 0; i < k->n; i++) {
         level += k->value[i] / n;
-        slope += ((double)i - middle) * k->value[i] / (n * (n * n - 1) / 12);
+        line.slope += ((double)i - middle) * k->value[i] / (n * (n * n - 1) / 12);
     }
     for (size_t i = 0; i < k->n; i++) {
-        const double rest = k->value[i] - level - slope * ((double)i - middle);
-        squares += rest * rest;
-        cross += i > 0 ? rest * before : 0;
+        const double rest = k->value[i] - level - line.slope * ((double)i - middle);
+        line.squares += rest * rest;
+        line.cross += i > 0 ? rest * before : 0;
         before = rest;
     }
-    const double memory = squares > 0 ? fmax(cross / squares, 0) + 1 / sqrt(n) : 0;
+    return line;
+}
+
+static void ask_creep(struct shape *out, const struct kept_values *k, double confidence)
+{
+    const struct line l = line_of(k);
+    const double n = (double)k->n;
+    const double memory = l.squares > 0 ? fmax(l.cross / l.squares, 0) + 1 / sqrt(n) : 0;
     const double error =
-        sqrt(squares / (n - 2) * 12 / (n * (n * n - 1)) * noise_inflation(fmin(memory, 0.9)));
-    out->creeps = memory < walk_memory && fabs(slope) > creep_errors * error;
-    out->creep =
-        interval_about(slope * (n - 1), error * (n - 1) * normal_quantile(0.5 + 0.5 * confidence));
+        sqrt(l.squares / (n - 2) * 12 / (n * (n * n - 1)) * noise_inflation(fmin(memory, 0.9)));
+    out->creeps = memory < walk_memory && fabs(l.slope) > creep_errors * error;
+    out->creep = interval_about(l.slope * (n - 1),
+                                error * (n - 1) * normal_quantile(0.5 + 0.5 * confidence));
 }
 
 // Whether the changes all go one way, and a straight line explains them no worse than so many
 // levels do. Schwarz's criterion decides: a level and a place for each change against one slope.
 static bool is_line(const struct kept_values *k, const struct changepoints *found)
 {
-    const double n = (double)k->n, middle = (n - 1) / 2;
-    double level = 0, slope = 0, line = 0, steps = 0;
+    const double n = (double)k->n, line = line_of(k).squares;
+    double steps = 0;
     bool one_way = found->count > 0;
     for (size_t i = 1; i < found->count; i++)
         one_way &= (found->changes[i].size.value > 0) == (found->changes[0].size.value > 0);
-    for (size_t i = 0; i < k->n; i++) {
-        level += k->value[i] / n;
-        slope += ((double)i - middle) * k->value[i] / (n * (n * n - 1) / 12);
-    }
-    for (size_t i = 0; i < k->n; i++) {
-        const double rest = k->value[i] - level - slope * ((double)i - middle);
-        line += rest * rest;
+    for (size_t i = 0; i < k->n; i++)
         steps += k->rest[i] * k->rest[i];
-    }
     const double more = 2 * (double)found->count - 1; // number of parameters
     return one_way && line > 0 && n * log(line / steps) < more * log(n);
 }
