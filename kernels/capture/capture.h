@@ -90,6 +90,7 @@ struct function {
     const char *name;
     const struct record_image *image; // from which it was loaded; NULL: not found
     int registers, shared_bytes, local_bytes;
+    bool clustered; // its cluster is compiled in, so no launch needs to name it
     struct record_parameter *parameters;
     uint32_t parameter_count, parameter_bytes;
     const char *refused; // why it cannot be recorded; NULL: it can

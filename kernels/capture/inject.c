@@ -159,6 +159,7 @@ static void describe(struct function *f, int32_t image)
     f->registers = attribute(f, CU_FUNC_ATTRIBUTE_NUM_REGS);
     f->shared_bytes = attribute(f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     f->local_bytes = attribute(f, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+    f->clustered = attribute(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH) > 0;
     find_parameters(f);
     if (!f->image)
         f->refused = image == -2 ? "several images that differ have a function of this name"
@@ -288,6 +289,8 @@ static void seen_attributes(struct seen *seen, const CUlaunchAttribute *attribut
         const CUlaunchAttributeValue *value = &attributes[i].value;
         switch (attributes[i].id) {
         case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+            if (seen->function->clustered)
+                break; // a graph's node names a cluster that is compiled in, other launches do not
             seen->cluster[0] = value->clusterDim.x ? value->clusterDim.x : 1;
             seen->cluster[1] = value->clusterDim.y ? value->clusterDim.y : 1;
             seen->cluster[2] = value->clusterDim.z ? value->clusterDim.z : 1;

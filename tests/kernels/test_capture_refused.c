@@ -167,10 +167,12 @@ static CUresult node_kernel(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *out)
     return CUDA_SUCCESS;
 }
 
+// Nodes name a cluster that is compiled in, as function_attribute() says of every function.
 static CUresult node_attribute(CUgraphNode node, CUlaunchAttributeID which,
                                CUlaunchAttributeValue *value)
 {
-    return CUDA_ERROR_INVALID_VALUE;
+    value->clusterDim.x = value->clusterDim.y = value->clusterDim.z = 2;
+    return which == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult error_name(CUresult code, const char **name)
@@ -446,7 +448,8 @@ static void set(const char *name, size_t wish, const char *value)
 
 static int set_up(void **state)
 {
-    static const char images[][64] = {".text.plain", ".text.nested\0cudaCDP2LaunchDevice", ".text.shared"};
+    static const char images[][64] = {".text.plain", ".text.nested\0cudaCDP2LaunchDevice",
+                                      ".text.shared"};
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         char *range = xprintf("range%zu", i), *limit = xprintf("%d", LIMIT);
         folders[i] = helper_directory();
@@ -511,7 +514,8 @@ TEST(more_memory_than_the_limit_is_refused)
 }
 
 // The driver has a handle for a kernel, one for its function, and one in each context. Whichever a
-// launch gives, the kernel is one line of the survey and one record.
+// launch gives, and whether or not it names a cluster that is compiled in, the kernel is one line
+// of the survey and one record.
 TEST(a_kernel_is_one_shape_by_whichever_handle_it_is_launched)
 {
     struct arena arena = {0};
