@@ -13,8 +13,8 @@ by each road; how far each of the two others is from the shim, with the error be
 whether that is within .1 % above 100 us, .3 % below. Lines with "#" have the processes' own, and what
 the roads differ by where the base takes as long (at least two processes). Rows of
 kind AA are identical builds beside themselves. The last columns, in regime stream, hold what the program
-says of itself beside each process, its launches queued one by one, as a long graph and as short ones, and
-the capture's time of the base to the long graph, in percent.
+says of itself beside each process, its launches queued one by one, as a long graph and as it builds a stream
+itself, and the capture's time of the base to that stream, in percent.
 """
 import math
 import random
@@ -55,7 +55,7 @@ def records(plumb, folder, kernel, sizes, work):
 
 
 def itself(folder, kernel, size):
-    """What the program says: us of a launch, one by one, as a graph and as short ones."""
+    """What the program says: us of a launch, one by one, as a graph and in a stream."""
     said = subprocess.run([f"{folder}/{kernel}", "graphs", str(size)], check=True, text=True,
                           capture_output=True).stdout
     return [float(us) for us in re.findall(r"([\d.]+) us", said)]
@@ -125,10 +125,10 @@ def row(benches, base, head, kernel, size, regime, blocks, program):
     text.append("yes" if agrees else "no")
     if own:
         said = [statistics.median(each) for each in zip(*own)]
-        print("# the program, one by one, as a graph and as short ones: "
+        print("# the program, one by one, as a graph and in a stream: "
               + ", ".join(" ".join(f"{us:.2f}" for us in each) for each in own))
         text += [f"{us:.2f}" for us in said]
-        text.append(f"{100 * (statistics.mean(us['capture']) / said[1] - 1):+.2f}")
+        text.append(f"{100 * (statistics.mean(us['capture']) / said[2] - 1):+.2f}")
     return ",".join(text + ([] if own else [""] * 4))
 
 
@@ -147,7 +147,7 @@ def main():
                for _ in range(int(option(options, "--processes", 4)))]
     made = {}
     print("kernel,size,regime,kind,launches,shim_us,plan_us,capture_us,shim_pct,shim_se,plan_pct,plan_se,"
-          "capture_pct,capture_se,plan_off,plan_off_se,capture_off,capture_off_se,agrees,own_us,own_graph_us,own_short_us,"
+          "capture_pct,capture_se,plan_off,plan_off_se,capture_off,capture_off_se,agrees,own_us,own_graph_us,own_stream_us,"
           "capture_over_own_pct")
     for kernel in option(options, "--kernels", ",".join(TYPES)).split(","):
         for side, folder in (("base", base), ("head", head)):
