@@ -90,7 +90,7 @@ struct bench_outcome {
     bool refused;                 // the child answered `fail`: it is alive, and nothing was done
     bool lacks;                   // it refused because memory is short, and nothing else is open
                                   // there
-    bool unable;  // the same for another reason, which is this machine's
+    bool unable;                  // the same for another reason, which is this machine's
     bool faulted; // a fault of the device killed the child, or it called abort(); if others use the
                   // device, the fault may be theirs
     // The code of `role` ended the child and would do so again: the child crashed or did not

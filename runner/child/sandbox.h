@@ -55,7 +55,7 @@ int sandbox_mode_parse(enum sandbox_mode *out, const char *name);
 
 struct sandbox {
     bool active;
-    bool required; // what runs in it must not reach anything beside its own files
+    bool required;     // what runs in it must not reach anything beside its own files
     char program[256]; // path of bubblewrap
     char reason[512];  // if it is not active: why, in one line, for the run's report
     // A control group limits memory and tasks of all processes of a command together, even root's.

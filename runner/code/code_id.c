@@ -147,6 +147,74 @@ static bool is_debug(const struct elf_section *section)
     return found && section->bytes && !(section->flags & SHF_ALLOC);
 }
 
+// ---- names
+//
+// Names with internal linkage contain eight digits that nvcc computes from the source's path and
+// text:
+// _GLOBAL__N__f266c20c_6_kan_cu_..., _INTERNAL_f266c20c_6_kan_cu_... In a code id the first such
+// digits of a file become number 0, the next number 1, and so on. A changed source text changes
+// only the digits, and so not the id; another order of names changes the numbers.
+// One library is made from few source texts; digits beyond NVCC_DIGITS_MOST are hashed as they are.
+enum { NVCC_DIGITS = 8, NVCC_DIGITS_MOST = 1024 };
+
+struct nvcc_digits {
+    char (*items)[NVCC_DIGITS];
+    size_t count, capacity;
+};
+
+static bool is_hex(const unsigned char *at, size_t count)
+{
+    size_t digits = 0;
+    while (digits < count &&
+           ((at[digits] >= '0' && at[digits] <= '9') || (at[digits] >= 'a' && at[digits] <= 'f')))
+        digits++;
+    return digits == count;
+}
+
+// Finds the next place in [*at, size) where such digits may be; false: there is none.
+static bool nvcc_digits_next(size_t *at, const unsigned char *bytes, size_t size)
+{
+    static const char *const marks[] = {"_GLOBAL__N__", "_INTERNAL_"};
+    for (; *at < size; ++*at) {
+        const unsigned char *here = memchr(bytes + *at, '_', size - *at);
+        if (!here)
+            return false;
+        const size_t left = size - (size_t)(here - bytes);
+        *at = (size_t)(here - bytes);
+        for (size_t i = 0; i < ARRAY_COUNT(marks); i++) {
+            const size_t length = strlen(marks[i]);
+            const unsigned char *digits = here + length;
+            if (left <= length + NVCC_DIGITS || memcmp(here, marks[i], length) != 0 ||
+                digits[NVCC_DIGITS] != '_' || !is_hex(digits, NVCC_DIGITS))
+                continue;
+            *at += length;
+            return true;
+        }
+    }
+    return false;
+}
+
+// Returns the number of the digits at `at`; -1 when they are not among `digits`.
+static int64_t nvcc_digits_find(const struct nvcc_digits *digits, const unsigned char *at)
+{
+    for (size_t i = 0; i < digits->count; i++) {
+        if (memcmp(digits->items[i], at, NVCC_DIGITS) == 0)
+            return (int64_t)i;
+    }
+    return -1;
+}
+
+// Does the same, but adds digits that are new; -1 when there are too many.
+static int64_t nvcc_digits_number(struct nvcc_digits *digits, const unsigned char *at)
+{
+    const int64_t found = nvcc_digits_find(digits, at);
+    if (found >= 0 || digits->count == NVCC_DIGITS_MOST)
+        return found;
+    digits->items = xgrow(digits->items, digits->count, &digits->capacity, sizeof(*digits->items));
+    memcpy(digits->items[digits->count], at, NVCC_DIGITS);
+    return (int64_t)digits->count++;
+}
+
 // Collects the digits in the names of a cubin's functions and variables.
 static void note_digits(struct nvcc_digits *digits, const struct elf_image *cubin)
 {

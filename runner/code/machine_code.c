@@ -13,21 +13,6 @@
 
 // ---- ELF files
 
-uint16_t elf_u16(const unsigned char *at)
-{
-    return (uint16_t)(at[0] | at[1] << 8);
-}
-
-uint32_t elf_u32(const unsigned char *at)
-{
-    return elf_u16(at) | (uint32_t)elf_u16(at + 2) << 16;
-}
-
-uint64_t elf_u64(const unsigned char *at)
-{
-    return elf_u32(at) | (uint64_t)elf_u32(at + 4) << 32;
-}
-
 static bool fits(const struct elf_image *image, uint64_t offset, uint64_t size)
 {
     return offset <= image->size && size <= image->size - offset;
@@ -305,56 +290,4 @@ bool cubin_next(struct cubin_attribute *out, size_t *at, const struct elf_sectio
     *at += length;
     *out = attribute;
     return true;
-}
-
-// ---- names
-
-static bool is_hex(const unsigned char *at, size_t count)
-{
-    size_t digits = 0;
-    while (digits < count &&
-           ((at[digits] >= '0' && at[digits] <= '9') || (at[digits] >= 'a' && at[digits] <= 'f')))
-        digits++;
-    return digits == count;
-}
-
-bool nvcc_digits_next(size_t *at, const unsigned char *bytes, size_t size)
-{
-    static const char *const marks[] = {"_GLOBAL__N__", "_INTERNAL_"};
-    for (; *at < size; ++*at) {
-        const unsigned char *here = memchr(bytes + *at, '_', size - *at);
-        if (!here)
-            return false;
-        const size_t left = size - (size_t)(here - bytes);
-        *at = (size_t)(here - bytes);
-        for (size_t i = 0; i < ARRAY_COUNT(marks); i++) {
-            const size_t length = strlen(marks[i]);
-            const unsigned char *digits = here + length;
-            if (left <= length + NVCC_DIGITS || memcmp(here, marks[i], length) != 0 ||
-                digits[NVCC_DIGITS] != '_' || !is_hex(digits, NVCC_DIGITS))
-                continue;
-            *at += length;
-            return true;
-        }
-    }
-    return false;
-}
-
-int64_t nvcc_digits_find(const struct nvcc_digits *digits, const unsigned char *at)
-{
-    for (size_t i = 0; i < digits->count; i++) {
-        if (memcmp(digits->items[i], at, NVCC_DIGITS) == 0)
-            return (int64_t)i;
-    }
-    return -1;
-}
-
-int64_t nvcc_digits_number(struct nvcc_digits *digits, const unsigned char *at)
-{
-    const int64_t found = nvcc_digits_find(digits, at);
-    if (found >= 0 || digits->count == NVCC_DIGITS_MOST)
-        return found;
-    digits->items = xgrow(digits->items, digits->count, &digits->capacity, sizeof(*digits->items));
-    memcpy(digits->items[digits->count], at, NVCC_DIGITS);
-    return (int64_t)digits->count++;
 }

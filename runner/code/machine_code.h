@@ -81,9 +81,20 @@ bool elf_symbol(struct elf_symbol *out, const struct elf_image *image,
                 const struct elf_section *table, uint64_t index);
 
 // Read unaligned little-endian numbers.
-uint16_t elf_u16(const unsigned char *at);
-uint32_t elf_u32(const unsigned char *at);
-uint64_t elf_u64(const unsigned char *at);
+static inline uint16_t elf_u16(const unsigned char *at)
+{
+    return (uint16_t)(at[0] | at[1] << 8);
+}
+
+static inline uint32_t elf_u32(const unsigned char *at)
+{
+    return elf_u16(at) | (uint32_t)elf_u16(at + 2) << 16;
+}
+
+static inline uint64_t elf_u64(const unsigned char *at)
+{
+    return elf_u32(at) | (uint64_t)elf_u32(at + 4) << 32;
+}
 
 // ---- fat binaries
 //
@@ -134,26 +145,5 @@ struct cubin_attribute {
 // Reads the attribute at *at and moves *at past it. False: the section ends, or there is no valid
 // attribute.
 bool cubin_next(struct cubin_attribute *out, size_t *at, const struct elf_section *section);
-
-// ---- names
-//
-// Names with internal linkage contain eight digits that nvcc computes from the source's path and
-// text:
-// _GLOBAL__N__f266c20c_6_kan_cu_..., _INTERNAL_f266c20c_6_kan_cu_... In a code id the first such
-// digits of a file become number 0, the next number 1, and so on. A changed source text changes
-// only the digits, and so not the id; another order of names changes the numbers.
-// One library is made from few source texts; digits beyond NVCC_DIGITS_MOST are hashed as they are.
-enum { NVCC_DIGITS = 8, NVCC_DIGITS_MOST = 1024 };
-
-struct nvcc_digits {
-    char (*items)[NVCC_DIGITS];
-    size_t count, capacity;
-};
-// Finds the next place in [*at, size) where such digits may be; false: there is none.
-bool nvcc_digits_next(size_t *at, const unsigned char *bytes, size_t size);
-// Returns the number of the digits at `at`; -1 when they are not among `digits`.
-int64_t nvcc_digits_find(const struct nvcc_digits *digits, const unsigned char *at);
-// Does the same, but adds digits that are new; -1 when there are too many.
-int64_t nvcc_digits_number(struct nvcc_digits *digits, const unsigned char *at);
 
 #endif

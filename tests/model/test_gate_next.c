@@ -264,8 +264,7 @@ TEST(a_series_with_an_alarm_knows_what_confirms_it)
         struct gate_decision *d = i ? &faint : &clear;
         gate_series_init(&series, &policy, &arena);
         for (uint32_t k = 0; k < 32; k++)
-            gate_series_add(&series,
-                            (double[]){(i ? 0.0036 : 0.02) + (k % 2 ? 0.002 : -0.002)}, 1);
+            gate_series_add(&series, (double[]){(i ? 0.0036 : 0.02) + (k % 2 ? 0.002 : -0.002)}, 1);
         *d = gate_series_decide(&series);
         d->kind = VERDICT_SLOWER;
         d->next = GATE_CONFIRM;
