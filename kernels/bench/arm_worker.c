@@ -242,6 +242,20 @@ static void add_files(struct list *list)
     APPEND(list, ALLOW);
 }
 
+// Both builds read the same files of the system, so which of their pages are in memory is something
+// that one can leave for the other. Calls that tell or change it are refused; to the first two a
+// library knows another way where it is told that they do not exist.
+static void add_page_cache(struct list *list)
+{
+    APPEND(list, IF_EQUAL(SYS_mincore, 0, 1), RETURN(SECCOMP_RET_ERRNO | ENOSYS));
+#ifdef SYS_cachestat
+    APPEND(list, IF_EQUAL(SYS_cachestat, 0, 1), RETURN(SECCOMP_RET_ERRNO | ENOSYS));
+#endif
+    APPEND(list, IF_EQUAL(SYS_fadvise64, 0, 1), REFUSE);
+    APPEND(list, IF_EQUAL(SYS_preadv2, 0, 4), LOAD(args[5]), // flags, as RWF_NOWAIT
+           IF_EQUAL(0, 1, 0), RETURN(SECCOMP_RET_ERRNO | EOPNOTSUPP), ALLOW);
+}
+
 // Refuses all that makes, changes or renames a file, as a read-only file system does.
 static void add_no_changes(struct list *list)
 {
@@ -282,6 +296,7 @@ static int worker_filter(bool changes, struct error *err)
     add_processes(&list);
     add_memory(&list);
     add_files(&list);
+    add_page_cache(&list);
     if (!changes)
         add_no_changes(&list);
     match(&list, refused, ARRAY_COUNT(refused), SECCOMP_RET_ERRNO | EPERM);

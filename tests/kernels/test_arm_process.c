@@ -120,6 +120,11 @@ TEST(one_that_works_in_anothers_turn_has_no_time)
     transcript_free(&t);
 }
 
+TEST(it_does_not_know_what_others_read)
+{
+    assert_contained("asks_what_is_cached");
+}
+
 TEST(it_has_no_counters_of_the_processor)
 {
     assert_contained("counts");
