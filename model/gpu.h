@@ -34,6 +34,7 @@ struct figure {
     X(gpc_sms, "SMs of the largest GPC: clusters stay inside one")                                 \
     X(cluster3_sms, "SMs that clusters of three blocks fill at once; 0: CUTLASS's rule")           \
     X(cluster4_sms, "same, of four")                                                               \
+    X(cluster8_sms, "same, of eight")                                                              \
     X(clock_hz, "SM clock that rates refer to, Hz")                                                \
     X(clock_max_hz, "highest SM clock, Hz")                                                        \
     X(flops_clk_fp32, "dense FLOP per SM and clock, FP32")                                         \

@@ -19,6 +19,7 @@ const struct gpu gpu_h200_sxm = {
     .gpc_sms = GPU_SHIPPED(18, "CUTLASS sm90 scheduler's rule, tile_scheduler_params.h @7107b05"),
     .cluster3_sms = GPU_SHIPPED(117, "39 clusters, asked of one board (recorded/h200/ladder)"),
     .cluster4_sms = GPU_SHIPPED(120, "30 clusters, asked of one board; 28 on another"),
+    .cluster8_sms = GPU_SHIPPED(120, "15 clusters, asked of one board"),
     .clock_hz = GPU_SHIPPED(1.83e9, "clock the datasheet rates refer to (cudnn-frontend#650)"),
     .clock_max_hz = GPU_SHIPPED(1.98e9, "device property"),
     .flops_clk_fp32 = GPU_SHIPPED(256, "128 FMA per SM and clock (Hopper whitepaper)"),

@@ -639,6 +639,40 @@ TEST(a_library_pays_for_parts_that_meet_in_memory)
     assert_true(fabs(library.time_ns - own.time_ns - ends_ns - 1200 + 550) < 0.1);
 }
 
+// K in parts, each tile's parts in one cluster.
+static struct traits in_parts(int32_t parts)
+{
+    return (struct traits){.tile_m = 64,
+                           .tile_n = 64,
+                           .tile_k = 64,
+                           .stages = 8,
+                           .threads = 256,
+                           .split_k = parts,
+                           .blocks_per_sm = 1};
+}
+
+// 15 clusters of eight blocks fit on an H200 at once, where CUTLASS plans 14. With 15 tiles a
+// second turn came out, and 24 % too much.
+TEST(fifteen_clusters_of_eight_take_one_turn)
+{
+    const struct traits t = in_parts(8);
+    const struct problem fits = bf16(15 * 64, 64, 4096), more = bf16(16 * 64, 64, 4096);
+    assert_true(at(&fits, &t, 1.8e9).turns == 1 && at(&more, &t, 1.8e9).turns == 2);
+}
+
+// A cluster of sixteen meets 0.5 us later than one of eight, and a successor begins 0.8 us later:
+// 22 tiles in 4 turns came out 17 % too fast.
+TEST(clusters_of_sixteen_begin_later)
+{
+    const struct traits eight = in_parts(8), sixteen = in_parts(16);
+    const struct problem one = bf16(64, 64, 4096), four = bf16(22 * 64, 64, 4096);
+    const double meet_ns = at(&one, &sixteen, 1.8e9).fill_ns - at(&one, &eight, 1.8e9).fill_ns;
+    const struct hopper_breakdown b = at(&four, &sixteen, 1.8e9);
+    const double turn_ns = at(&one, &sixteen, 1.8e9).overhead_ns;
+    assert_true(b.turns == 4 && fabs(meet_ns - 500) < 0.1);
+    assert_true(b.overhead_ns - turn_ns > 3 * (800 + 4261 / 1.8));
+}
+
 // How much longer cuBLASLt's kernel takes than that of a selector, in ns.
 static double dearer_ns(struct problem p, enum regime regime, const char *gpu)
 {
