@@ -655,9 +655,9 @@ static void put_change(struct buffer *out, const struct kernel_verdict *line)
         markdown_text(out, reason.bytes ? reason.bytes : "", WORDS_LIMIT);
         buffer_free(&reason);
         if (line->series > 1)
-            buffer_printf(out, " (%zu problems)", line->series);
+            buffer_printf(out, " (%zu series)", line->series);
     } else if (line->series > 1) {
-        buffer_printf(out, "the worst of %zu problems", line->series);
+        buffer_printf(out, "the worst of %zu series", line->series);
     }
     buffer_puts(out, " |\n");
 }

@@ -50,7 +50,7 @@ TEST(a_gate_becomes_a_line_a_kernel)
 {
     char *text = comment_on("cp '" RECORD "' result", HEAD);
     assert_non_null(strstr(text, "plumb: regression: 1 kernel slower"));
-    assert_non_null(strstr(text, "the worst of 10 problems"));
+    assert_non_null(strstr(text, "the worst of 10 series"));
     assert_non_null(strstr(text, "plumb gate --base d9f93f668e --head a03b37ede9"));
     assert_null(strstr(text, "= same"));
     free(text);
