@@ -225,3 +225,30 @@ TEST(copy_makes_a_new_file)
     free(command);
     free(directory);
 }
+
+// A log in a file that is open already: its beginning and its end stay, and its end can be read.
+TEST(a_log_of_an_open_file_keeps_both_ends)
+{
+    struct log log;
+    char *directory = helper_directory(), *path = xprintf("%s/log", directory);
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    log_attach(&log, dup(fd), 80);
+    log_write(&log, "first\n", 6);
+    for (int i = 0; i < 100; i++)
+        log_write(&log, "between\n", 8);
+    log_write(&log, "last\0\n", 6);
+    log_close(&log);
+    char *all = log_tail_of(fd, 1000), *end = log_tail_of(fd, 12), *none = log_tail_of(-1, 10);
+    assert_ptr_equal(strstr(all, "first\nbetween\n"), all);
+    assert_non_null(strstr(all, " bytes dropped ...]\n"));
+    assert_string_equal(end, "last?\n"); // a whole line, and a text
+    assert_string_equal(none, "");
+    free(none);
+    free(end);
+    free(all);
+    close(fd);
+    helper_discard(directory);
+    free(path);
+    free(directory);
+}
