@@ -299,8 +299,8 @@ static struct event_change change_of(const struct finding *f, size_t i,
                                  .cause = ATTRIBUTION_KERNEL};
 }
 
-// The 99.99 % interval of a sure change, which allows for what pairs cannot see, does not contain 0.
-// That is rarer by chance than any alarm of a gate, however many links there are.
+// The 99.99 % interval of a sure change, which allows for what pairs cannot see, does not contain
+// 0. That is rarer by chance than any alarm of a gate, however many links there are.
 static void add_linked(struct finding *f, size_t i)
 {
     const struct series_history *s = &f->set->series[i];

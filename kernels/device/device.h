@@ -27,8 +27,8 @@ enum device_loss {
 // Every device's struct begins with this.
 struct device_base {
     enum device_loss loss;
-    bool lacks; // memory was asked for and was not available; a caller that wants to know
-                // clears this first
+    bool lacks;  // memory was asked for and was not available; a caller that wants to know
+                 // clears this first
     bool unable; // what failed is this machine's fault and no kernel's; cleared as `lacks` is
 };
 

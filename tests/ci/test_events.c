@@ -185,8 +185,8 @@ TEST(one_commit_is_one_event_and_a_later_one_that_undoes_it_fixes_it)
     assert_int_equal(events.list.events[2].state, EVENT_FIXED);
 }
 
-// A link that the gate calls slower is reported at once, but stands only when its interval, with what
-// pairs cannot see, is sure. One sure series of the commit confirms its event.
+// A link that the gate calls slower is reported at once, but stands only when its interval, with
+// what pairs cannot see, is sure. One sure series of the commit confirms its event.
 TEST(a_new_event_is_confirmed_by_another_series_and_keeps_its_first_day)
 {
     struct store *store =

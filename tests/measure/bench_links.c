@@ -267,10 +267,11 @@ static void print_row(const struct nature *is, size_t codes, bool gates, uint64_
     const double all = c->equal + c->changed, confirmed = c->confirmed + c->changed_confirmed;
     printf("| %s | %.1f | %.1f | %.0f of %.0f | %.3f | %.3f, %.3f | %.3f, %.3f | "
            "%.1f, %.2f | %.0f of %.0f | %.2f |\n",
-           is->what, 1e4 * c->alarms / c->equal, 1e4 * c->confirmed / c->equal, c->changed_confirmed, c->changed,
-           confirmed > 0 ? c->confirmed / confirmed : 0, c->held[0] / all, c->held[1] / all,
-           c->level_held[0] / all, c->level_held[1] / all, c->pairs / c->links,
-           c->processes / c->links, c->wrong_aside, c->wrong, c->squares / c->eighths);
+           is->what, 1e4 * c->alarms / c->equal, 1e4 * c->confirmed / c->equal,
+           c->changed_confirmed, c->changed, confirmed > 0 ? c->confirmed / confirmed : 0,
+           c->held[0] / all, c->held[1] / all, c->level_held[0] / all, c->level_held[1] / all,
+           c->pairs / c->links, c->processes / c->links, c->wrong_aside, c->wrong,
+           c->squares / c->eighths);
     fflush(stdout);
     free(s);
 }

@@ -10,7 +10,8 @@
 // A name goes to a container runner as a word of its command line.
 TEST(an_image_is_one_word_and_no_option)
 {
-    static const char *const good[] = {"cuda:13.0", "ghcr.io/a/b@sha256:0f", "localhost:5000/x_y-z"};
+    static const char *const good[] = {"cuda:13.0", "ghcr.io/a/b@sha256:0f",
+                                       "localhost:5000/x_y-z"};
     static const char *const bad[] = {"", "-v/:/host", "a b", "a;b", "$(a)", "a\nb", "a'b"};
     for (size_t i = 0; i < ARRAY_COUNT(good); i++)
         assert_true(container_name_sound(good[i]));
