@@ -790,7 +790,8 @@ static int write_shims(struct init *init, struct error *err)
              "with a build.command that compiles it.");
     if (!init->count && init->form == FORM_HOST && init->sources.names_c)
         puts("Of functions that are no GEMM `plumb init --form=host-numbers` writes an example.");
-    init->count = 0; // these have been reported, and their shims lie beside
+    init->count = 0;              // these have been reported, and their shims lie beside
+    init->sources.missing = NULL; // the first kernel does not need it
     if (add_example(init, err))
         return -1;
     return write_shim(init, &init->candidates[0], err);
@@ -876,6 +877,8 @@ static void tell_next(const struct init *init)
                "    plumb list kernels        builds HEAD and shows what it found\n"
                "    plumb gate --base HEAD    launches each kernel once and checks it\n"
                "    plumb gate                after the next commit: HEAD with its parent\n");
+    if (init->sources.missing)
+        printf("First: %s.\n", init->sources.missing);
     if (cuda)
         printf("A kernel that a program launches needs no shim: `plumb capture --write -- "
                "PROGRAM`.\nWithout a GPU, `plumb gate --static` compares the machine code.\n");

@@ -126,6 +126,8 @@ struct sources {
     bool names_cuda;       // and some CUDA
     const char *cutlass; // the folder of CUTLASS in the tree, where no kernel is looked for; NULL:
                          // it is not there
+    const char *missing; // the command to type, if a submodule whose headers a source may include
+                         // is not on this machine
 };
 
 // The file with this ending (".cu", ".c") that defines the (mangled) function which a loader did

@@ -1135,6 +1135,18 @@ static bool is_header_folder(const char *text, const char *at)
            strncmp(word - 1 - length, command, length) == 0;
 }
 
+static void add_folder_below(struct sources *out, const char *folder, struct arena *arena)
+{
+    const char *flag = arena_printf(arena, "-I%s", folder);
+    if (has_flag(out->folders, flag))
+        return;
+    out->folders = arena_printf(arena, "%s %s", out->folders, flag);
+    if (out->input_count == INPUTS_MAX)
+        out->whole_tree = true;
+    else
+        out->inputs[out->input_count++] = folder;
+}
+
 // Finds folders of headers in submodules, whose files are not among HEAD's: those that a build file
 // names.
 static void find_folders_below(struct sources *out, const char *submodules, const char *builds,
@@ -1152,17 +1164,59 @@ static void find_folders_below(struct sources *out, const char *submodules, cons
         for (const char *at = builds; (at = strstr(at, own)); at += strlen(own)) {
             const char *end = at + strspn(at, letters);
             const char *folder = arena_strndup(arena, at, (size_t)(end - at));
-            const char *flag = arena_printf(arena, "-I%s", folder);
             if ((at > builds && in_word(at[-1]) && !(at > builds + 1 && at[-1] == 'I')) ||
                 !strchr("/", folder[strlen(own)]) || strstr(folder, "..") ||
-                !is_header_folder(builds, at) || has_flag(out->folders, flag))
+                !is_header_folder(builds, at))
                 continue;
-            out->folders = arena_printf(arena, "%s %s", out->folders, flag);
-            if (out->input_count == INPUTS_MAX)
-                out->whole_tree = true;
-            else
-                out->inputs[out->input_count++] = folder;
+            add_folder_below(out, folder, arena);
         }
+    }
+}
+
+// The first header of the library `name` that a source includes: for "cutlass" it is
+// "cutlass/gemm/device/gemm.h". NULL: none.
+static const char *included_header(const struct sources *sources, const char *name,
+                                   struct arena *arena)
+{
+    for (size_t i = 0; i < sources->text_count; i++) {
+        for (int quote = 0; quote < 2; quote++) {
+            const char *text = sources->texts[i].text;
+            const char *at = strstr(text, arena_printf(arena, "%c%s/", "\"<"[quote], name));
+            if (at)
+                return arena_strndup(arena, at + 1, strcspn(at + 1, "\">\n"));
+        }
+    }
+    return NULL;
+}
+
+// Finds submodules whose headers a source includes by the submodule's own name, as CUTLASS's are:
+// "cutlass/cutlass.h" lies in 3rdparty/cutlass/include. One that is not on this machine may have
+// the header, too.
+static void find_libraries_below(struct sources *out, const struct repository *repository,
+                                 const char *commit, const char *submodules, struct arena *arena)
+{
+    for (const char *line = submodules; *line; line += strcspn(line, "\n") + 1) {
+        const char *path = strchr(line, ' '); // "ID PATH", if the path has no line ends
+        if (!path++)
+            return;
+        const char *own = arena_strndup(arena, path, strcspn(path, "\n"));
+        const char *slash = strrchr(own, '/');
+        const char *header = included_header(out, slash ? slash + 1 : own, arena);
+        if (!header || strpbrk(own, unquotable))
+            continue;
+        const char *folder = arena_printf(arena, "%s/include", own);
+        char *text = NULL;
+        size_t size;
+        struct error err;
+        const bool is_there =
+            repository_read(&text, &size, repository, commit,
+                            arena_printf(arena, "%s/%s", folder, header), &err) == 0;
+        free(text);
+        if (!is_there && !strstr(err.text, "is not on this machine"))
+            continue;
+        if (!is_there)
+            out->missing = arena_strdup(arena, err.text);
+        add_folder_below(out, folder, arena);
     }
 }
 
@@ -1282,6 +1336,7 @@ int sources_read(struct sources *out, const struct repository *repository, struc
     }
     out->texts = texts;
     out->text_count = read;
+    find_libraries_below(out, repository, head.id, names.submodules, arena);
     signatures_find(&out->found, texts, read, arena);
     refuse_unnameable(&out->found);
     for (size_t l = 0; l < LIBRARIES; l++) {
