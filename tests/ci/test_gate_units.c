@@ -134,7 +134,7 @@ TEST(unit_that_is_one_percent_slow_is_told_apart)
 TEST(unit_that_is_lost_leaves_its_series_to_the_other)
 {
     struct run run;
-    beside("breaks", "1 4");
+    beside("breaks", "1 1"); // in its first block: on a busy machine it may take no other
     gate();
     plumb_said(&fake.outcome, 1, "SLOWER: 3 slower, 4 same");
     assert_non_null(

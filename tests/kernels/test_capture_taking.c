@@ -85,7 +85,8 @@ static void launch_given(const char *name, const void *bytes, uint32_t size, boo
 {
     static struct record_parameter words[] = {{0, 8}, {8, 8}};
     static const struct record_image image = {(const unsigned char *)"x", 1};
-    struct record_parameter whole = {0, size};
+    static struct record_parameter whole; // as a module's, it outlives the launch
+    whole = (struct record_parameter){0, size};
     struct function function = {.name = name,
                                 .image = &image,
                                 .parameters = in_words ? words : &whole,
