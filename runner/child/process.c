@@ -331,6 +331,10 @@ struct thread_use {
     pid_t id;
     uint64_t worked_ns, waited_ns; // worked_ns: time on a processor; waited_ns: time waiting for
                                    // one; since the thread began
+    uint64_t turns;                // how often it got a processor
+    bool ready;                    // it works or waits for a processor
+    double waits_s, maybe_s;       // how long it has been waiting now: certainly, and perhaps
+                                   // besides
 };
 
 // How the child and everything that it started used the time.
@@ -340,6 +344,7 @@ struct use {
     double looked_s, next_s; // time of the last look (0: there was none), and of the next one
     double pause_s;          // time between two looks; 0: nobody looks
     double wall_s, worked_ns, waited_ns; // sums from the first look to the last
+    bool unsure;                         // some thread may have been waiting longer than is known
     double lost_s, lost_before_s;        // time that it could not use, and the part of it before
                                          // the first look
 };
@@ -396,6 +401,7 @@ static const double often_s = 0.25, share = 20;
 struct seen_process {
     pid_t pid, parent;
     long threads;
+    bool ended; // nobody has waited for it yet
 };
 
 struct seen_list {
@@ -419,15 +425,15 @@ static bool read_file(char *out, size_t size, pid_t pid, const char *name)
 // counts. The state, the parent, fifteen other fields and the number of threads follow.
 static bool read_process(struct seen_process *out, pid_t pid)
 {
-    char text[1024];
+    char text[1024], state;
     int parent;
     long threads;
     const char *after = read_file(text, sizeof(text), pid, "stat") ? strrchr(text, ')') : NULL;
     if (!after ||
-        sscanf(after + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
-               &parent, &threads) != 2)
+        sscanf(after + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
+               &state, &parent, &threads) != 3)
         return false;
-    *out = (struct seen_process){pid, parent, threads};
+    *out = (struct seen_process){pid, parent, threads, state == 'Z' || state == 'X'};
     return true;
 }
 
@@ -665,17 +671,22 @@ static enum process_excess watch_last(const struct watch *watch)
 // work would have taken on all processors that they could have had. So threads that only wait
 // for each other gain nothing. A thread that ended between two looks is not known, and counts as
 // time that was used.
+//
+// The kernel tells of a wait only when it is over. So a look also finds the threads that wait now:
+// they are ready, and have had no new turn on a processor. If a thread was ready at the look
+// before, too, it has waited ever since, but for what it worked. Otherwise its wait may have begun
+// at any time between the two looks. That counts only if the next look finds it in the same wait.
 
 enum { LOOKS = 20 }; // about so many looks within a limit
-static const double look_least_s = 0.25, look_most_s = 3;
+static const double look_least_s = 0.25, look_most_s = 3, look_first_s = 0.1;
 
 // Computes the lost time over the whole time since the first look, because the kernel reports a
-// wait only when it is over, which is often after a look.
-static double lost_of(const struct use *use)
+// wait only when it is over, which is often after a look. `waiting_s`: of the waits of now.
+static double lost_of(const struct use *use, double waiting_s)
 {
     cpu_set_t ours;
     const double processors = sched_getaffinity(0, sizeof(ours), &ours) ? 1 : CPU_COUNT(&ours);
-    const double worked_s = 1e-9 * use->worked_ns, waited_s = 1e-9 * use->waited_ns;
+    const double worked_s = 1e-9 * use->worked_ns, waited_s = 1e-9 * use->waited_ns + waiting_s;
     const double wanting = (worked_s + waited_s) / use->wall_s;
     const double used_s =
         wanting < 1 ? use->wall_s - waited_s : worked_s / fmin(wanting, processors);
@@ -688,16 +699,23 @@ static int by_id(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-// Adds a thread, if its file can be read. `name` is the file's path below /proc/PID.
-static void add_thread(struct use *out, size_t *capacity, pid_t pid, pid_t id, const char *name)
+// Adds a thread, if its files can be read. `folder` is their folder's path below /proc/PID.
+static void add_thread(struct use *out, size_t *capacity, pid_t pid, pid_t id, const char *folder)
 {
-    char text[128];
-    unsigned long long worked_ns, waited_ns;
+    char name[64], text[1024];
+    unsigned long long worked_ns, waited_ns, turns;
+    snprintf(name, sizeof(name), "%sschedstat", folder);
     if (!read_file(text, sizeof(text), pid, name) ||
-        sscanf(text, "%llu %llu", &worked_ns, &waited_ns) != 2)
+        sscanf(text, "%llu %llu %llu", &worked_ns, &waited_ns, &turns) != 3)
         return;
+    snprintf(name, sizeof(name), "%sstat", folder);
+    const char *after = read_file(text, sizeof(text), pid, name) ? strrchr(text, ')') : NULL;
     out->threads = xgrow(out->threads, out->count, capacity, sizeof(*out->threads));
-    out->threads[out->count++] = (struct thread_use){id, worked_ns, waited_ns};
+    out->threads[out->count++] = (struct thread_use){.id = id,
+                                                     .worked_ns = worked_ns,
+                                                     .waited_ns = waited_ns,
+                                                     .turns = turns,
+                                                     .ready = after && after[1] && after[2] == 'R'};
 }
 
 static void add_threads(struct use *out, size_t *capacity, const struct seen_process *seen)
@@ -705,13 +723,13 @@ static void add_threads(struct use *out, size_t *capacity, const struct seen_pro
     char path[64];
     snprintf(path, sizeof(path), "/proc/%ld/task", (long)seen->pid);
     if (seen->threads < 2) {
-        add_thread(out, capacity, seen->pid, seen->pid, "schedstat");
+        add_thread(out, capacity, seen->pid, seen->pid, "");
         return;
     }
     DIR *tasks = opendir(path);
     for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
         const pid_t id = (pid_t)strtol(entry->d_name, NULL, 10);
-        snprintf(path, sizeof(path), "task/%ld/schedstat", (long)id);
+        snprintf(path, sizeof(path), "task/%ld/", (long)id);
         if (id > 0)
             add_thread(out, capacity, seen->pid, id, path);
     }
@@ -719,33 +737,65 @@ static void add_threads(struct use *out, size_t *capacity, const struct seen_pro
         closedir(tasks);
 }
 
-// Looks at all threads. The first look only remembers their times.
+// Adds what a thread did in the passed_s since the look before; `then` is what that look found, or
+// NULL. Returns how long it has certainly been waiting now.
+static double add_use(struct use *use, struct thread_use *now, const struct thread_use *then,
+                      double passed_s)
+{
+    const struct thread_use none = {.ready = false};
+    const struct thread_use *before = then ? then : &none;
+    const double worked_s = 1e-9 * (double)(now->worked_ns - before->worked_ns);
+    double waited_s = 1e-9 * (double)(now->waited_ns - before->waited_ns);
+    const bool same = then && then->ready && then->turns == now->turns;
+    if (!then)
+        waited_s = fmin(waited_s, fmax(passed_s - worked_s, 0)); // it may have begun earlier
+    use->worked_ns += 1e9 * worked_s;
+    use->waited_ns += 1e9 * waited_s;
+    if (!now->ready)
+        return 0;
+    const double left_s = fmax(passed_s - worked_s, 0);
+    if (same) {
+        const bool on = worked_s <= 0; // else it was at work when the look before found it
+        now->waits_s = left_s + (on ? before->waits_s + before->maybe_s : 0);
+    } else {
+        now->maybe_s = fmax(left_s - fmax(waited_s - before->waits_s, 0), 0);
+        use->unsure = use->unsure || now->maybe_s > 0;
+    }
+    return now->waits_s;
+}
+
+// Looks at all threads. The first look only remembers their times. If all have ended, nothing but
+// the keeper is waited for.
 static void look_at_use(struct use *use, pid_t keeper)
 {
     struct seen_list list = {0};
-    size_t capacity = 0;
+    size_t capacity = 0, living = 0;
     const double at_s = now_s();
     struct use found = *use;
     found.threads = NULL;
     found.count = 0;
+    found.unsure = false;
     read_all(&list);
     for (size_t i = 0; i < list.count; i++) {
-        if (is_below(&list, &list.items[i], keeper))
-            add_threads(&found, &capacity, &list.items[i]);
+        if (!is_below(&list, &list.items[i], keeper))
+            continue;
+        living += list.items[i].ended ? 0 : 1;
+        add_threads(&found, &capacity, &list.items[i]);
     }
     free(list.items);
     if (found.count)
         qsort(found.threads, found.count, sizeof(*found.threads), by_id);
     if (use->looked_s > 0 && at_s > use->looked_s) {
-        found.wall_s += at_s - use->looked_s;
+        const double passed_s = at_s - use->looked_s;
+        double waiting_s = living > 0 ? 0 : passed_s;
+        found.wall_s += passed_s;
         for (size_t i = 0; i < found.count; i++) {
-            const struct thread_use *now = &found.threads[i];
+            struct thread_use *now = &found.threads[i];
             const struct thread_use *then =
                 use->count ? bsearch(now, use->threads, use->count, sizeof(*now), by_id) : NULL;
-            found.worked_ns += (double)(now->worked_ns - (then ? then->worked_ns : 0));
-            found.waited_ns += (double)(now->waited_ns - (then ? then->waited_ns : 0));
+            waiting_s += add_use(&found, now, then, passed_s);
         }
-        found.lost_s = fmax(found.lost_s, found.lost_before_s + lost_of(&found));
+        found.lost_s = fmax(found.lost_s, found.lost_before_s + lost_of(&found, waiting_s));
     }
     found.looked_s = at_s;
     found.next_s = next(at_s, use->pause_s);
@@ -759,7 +809,7 @@ static void begin_to_look(struct use *use, double seconds)
     const double pause_s = fmin(fmax(seconds / LOOKS, look_least_s), look_most_s);
     free(use->threads);
     *use = (struct use){.pause_s = pause_s,
-                        .next_s = now_s() + pause_s,
+                        .next_s = now_s() + fmin(pause_s, look_first_s),
                         .lost_s = use->lost_s,
                         .lost_before_s = use->lost_s};
 }
@@ -778,10 +828,16 @@ static double end_of(const struct process *process, const struct allowance *a)
 
 static bool is_over(struct process *process, const struct allowance *a)
 {
+    const struct timespec moment = {.tv_nsec = 50000000}; // who works meanwhile is seen to
     if (now_s() < end_of(process, a))
         return false;
-    if (process->use.looked_s > 0 && process->status >= 0)
+    if (process->use.looked_s <= 0 || process->status < 0)
+        return true;
+    look_at_use(&process->use, process->keeper);
+    if (process->use.unsure && now_s() >= end_of(process, a)) {
+        nanosleep(&moment, NULL);
         look_at_use(&process->use, process->keeper);
+    }
     return now_s() >= end_of(process, a);
 }
 
@@ -1257,8 +1313,10 @@ static int process_open(struct process **out, const struct process_plan *plan, b
     // From here on, for on a crowded machine it takes long until a child's program begins.
     process->life = allow(process, plan->limits.time_s > 0 ? plan->limits.time_s : INFINITY);
     process->talk = allow(process, INFINITY);
-    if (plan->limits.time_s > 0)
+    if (plan->limits.time_s > 0) {
         begin_to_look(&process->use, plan->limits.time_s);
+        process->use.looked_s = process->started_s = now_s(); // all its threads are new
+    }
     *out = process;
     return 0;
 fail:

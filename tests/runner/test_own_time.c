@@ -109,6 +109,18 @@ TEST(who_is_sound_is_not_ended_because_others_work)
     assert_true(result.wall_s > 1); // else the limit was not put to the test
 }
 
+// A short limit may end while the child still waits for its first turn.
+TEST(nor_is_who_has_a_short_limit_and_waits_when_it_ends)
+{
+    crowd_of(60);
+    for (int i = 0; i < 6; i++) {
+        const struct process_result result = run("exit 7", 0.5);
+        print_message("%.1f s of wall, %.2f s of work\n", result.wall_s, result.cpu_s);
+        assert_int_equal(result.end, PROCESS_EXITED);
+        assert_int_equal(result.code, 7);
+    }
+}
+
 TEST(who_sleeps_or_waits_beside_them_is_ended_as_soon_as_alone)
 {
     static const char *const hangs[] = {
