@@ -13,7 +13,8 @@
 //   tma_latency_clk                       a bulk copy of 16 bytes from L2 with its barrier, less a
 //                                         plain load of the same
 //   smem_bytes_clk                        32 warps reading 16 bytes a lane without conflicts
-//   cluster3_sms, cluster4_sms            SMs that clusters fill at once, if a block fills an SM
+//   cluster3_sms, cluster4_sms,
+//   cluster8_sms                          SMs that clusters fill at once, if a block fills an SM
 #include "kernels/calibrate/calibrate.cuh"
 
 enum {
@@ -318,7 +319,8 @@ int calibrate_cuda_pipeline(const struct calibration_plan *plan, char *memory, s
                                 queue_ends, err) ||
                    latency_figure(plan, memory, err) || shared_figure(plan, err) ||
                    cluster_figure(plan, "cluster3_sms", 3, err) ||
-                   cluster_figure(plan, "cluster4_sms", 4, err)
+                   cluster_figure(plan, "cluster4_sms", 4, err) ||
+                   cluster_figure(plan, "cluster8_sms", 8, err)
                ? -1
                : 0;
 }
