@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -209,6 +210,14 @@ void arena_free(struct arena *arena)
 int parse_int64(int64_t *out, const char *text)
 {
     char *end = NULL;
+    int64_t plain = 0;
+    int digits = 0; // up to 18 do not overflow
+    for (; digits < 18 && text[digits] >= '0' && text[digits] <= '9'; digits++)
+        plain = 10 * plain + (text[digits] - '0');
+    if (digits > 0 && text[digits] == '\0') {
+        *out = plain;
+        return 0;
+    }
     errno = 0;
     long long value = strtoll(text, &end, 10);
     if (end == text || *end || errno || (text[0] != '-' && (text[0] < '0' || text[0] > '9')))
@@ -261,12 +270,61 @@ size_t id_find(const struct id_index *index, const char *id)
 
 // ---- text: numbers, UTF-8 and FNV-1a ----
 
+// The significant digits of a text that "%.17g" wrote, as a number of 17 digits, and how many it
+// has.
+static int64_t seventeen_digits(int *count, const char *text)
+{
+    int64_t digits = 0;
+    *count = 0;
+    for (; *text && *text != 'e'; text++) {
+        if (*text < '0' || *text > '9' || (*text == '0' && digits == 0))
+            continue;
+        digits = 10 * digits + (*text - '0');
+        ++*count;
+    }
+    for (int i = *count; i < 17; i++)
+        digits *= 10;
+    return digits;
+}
+
+// Whether a value reads back the same from a decimal number that is `apart` units of its 17th digit
+// away, known to half a unit. `reach`: half of the distance to the next value, in such units.
+static bool reads_back(const char *text, double value, double apart, double reach)
+{
+    if (fabs(apart - reach) > 0.75)
+        return apart < reach;
+    return strtod(text, NULL) == value;
+}
+
 void number_text(char out[NUMBER_TEXT], double value)
 {
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(out, NUMBER_TEXT, "%.*g", digits, value);
-        if (strtod(out, NULL) == value)
+    // Beyond these, "%g" may change to an exponent, and values are spaced otherwise. So they are
+    // around powers of two.
+    static const double least = 1e-290, most = 1e14;
+    int count = 0;
+    double reach = 0;
+    int64_t all = 0;
+    snprintf(out, NUMBER_TEXT, "%.17g", value);
+    if (fabs(value) > least && fabs(value) < most) {
+        int exponent;
+        const bool power = fabs(frexp(value, &exponent)) == 0.5;
+        all = seventeen_digits(&count, out);
+        if (count <= 15)
             return;
+        count = power ? 0 : count;
+        reach = ldexp((double)all / fabs(value), exponent - DBL_MANT_DIG - 1);
+    }
+    for (int digits = 15; digits <= 16; digits++) {
+        char shorter[NUMBER_TEXT];
+        const int64_t unit = digits == 15 ? 100 : 10, rest = all % unit;
+        const double apart = (double)(rest < unit - rest ? rest : unit - rest);
+        if (count && apart > reach + 0.75)
+            continue;
+        snprintf(shorter, NUMBER_TEXT, "%.*g", digits, value);
+        if (count ? reads_back(shorter, value, apart, reach) : strtod(shorter, NULL) == value) {
+            memcpy(out, shorter, NUMBER_TEXT);
+            return;
+        }
     }
 }
 

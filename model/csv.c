@@ -137,13 +137,13 @@ static int read_field(struct csv_reader *r, struct fields *f)
             return error_set(r->err, "%s:%zu: text after a closing quote", r->name, r->line);
         return 0;
     }
-    const char *begin = r->at;
-    while (!at_line_end(r) && *r->at != r->separator) {
-        if (*r->at == '"')
-            return error_set(r->err, "%s:%zu: a quote inside an unquoted field", r->name, r->line);
-        r->at++;
-    }
-    put_text(f, begin, (size_t)(r->at - begin));
+    const char *at = r->at, *const end = r->end, separator = r->separator;
+    while (at < end && *at != separator && *at != '\n' && *at != '\r' && *at != '"')
+        at++;
+    if (at < end && *at == '"')
+        return error_set(r->err, "%s:%zu: a quote inside an unquoted field", r->name, r->line);
+    put_text(f, r->at, (size_t)(at - r->at));
+    r->at = at;
     return 0;
 }
 
@@ -335,11 +335,12 @@ static int check_length(const struct csv *csv, struct csv_reader *r, struct fiel
                            f->count, csv->columns);
 }
 
-static int read_rows(struct csv *csv, struct csv_reader *r, struct fields *f)
+// Reads `most` rows at most.
+static int read_rows(struct csv *csv, struct csv_reader *r, struct fields *f, size_t most)
 {
-    struct csv_row *rows = arena_alloc(r->arena, rows_left(r) * sizeof(*rows));
+    struct csv_row *rows = arena_alloc(r->arena, most * sizeof(*rows));
     int failed = 0;
-    while (r->at < r->end) {
+    while (r->at < r->end && csv->count < most) {
         if (at_line_end(r)) {
             skip_line_end(r);
             continue;
@@ -373,34 +374,41 @@ static int check_text(const char *text, size_t length, const char *name, struct 
     return 0;
 }
 
+// Puts the reader at the text's beginning, behind the byte order mark that Excel writes.
+static int begin_text(struct csv_reader *r, const char *text, size_t length)
+{
+    if (check_text(text, length, r->name, r->err))
+        return -1;
+    const bool marked = length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0;
+    r->at = text + (marked ? 3 : 0);
+    r->end = text + length;
+    r->line = 1;
+    r->separator = ',';
+    return 0;
+}
+
+static void free_fields(struct fields *f)
+{
+    free(f->items);
+    free(f->begins);
+    free(f->text);
+}
+
 static int parse(struct csv *out, const char *text, size_t length, bool header,
                  struct csv_reader reader)
 {
-    const char *name = reader.name;
-    struct error *err = reader.err;
-    if (check_text(text, length, name, err))
+    if (begin_text(&reader, text, length))
         return -1;
-    // A byte order mark, which Excel writes.
-    if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
-        text += 3;
-        length -= 3;
-    }
     struct csv csv = {0};
     struct fields fields = {0};
-    reader.at = text;
-    reader.end = text + length;
-    reader.line = 1;
-    reader.separator = ',';
     reader.arena = &csv.arena;
     if (!header)
         reader.separator = separator_of(&reader);
     int failed =
         header ? read_header(&csv, &reader, &fields) : number_columns(&csv, &reader, &fields);
-    failed = failed || read_rows(&csv, &reader, &fields) ? -1 : 0;
+    failed = failed || read_rows(&csv, &reader, &fields, rows_left(&reader)) ? -1 : 0;
     csv.separator = reader.separator;
-    free(fields.items);
-    free(fields.begins);
-    free(fields.text);
+    free_fields(&fields);
     if (failed)
         arena_free(&csv.arena);
     else
@@ -430,6 +438,61 @@ void csv_free(struct csv *csv)
 {
     arena_free(&csv->arena);
     memset(csv, 0, sizeof(*csv));
+}
+
+int csv_pieces_open(struct csv_pieces *out, const char *text, size_t length, const char *name,
+                    struct error *err)
+{
+    struct csv_reader reader = {.name = name, .err = err};
+    struct csv_pieces pieces = {.name = name, .end = text + length};
+    struct fields fields = {0};
+    if (begin_text(&reader, text, length))
+        return -1;
+    reader.arena = &pieces.csv.arena;
+    const int failed = read_header(&pieces.csv, &reader, &fields);
+    free_fields(&fields);
+    if (failed) {
+        csv_free(&pieces.csv);
+        return -1;
+    }
+    pieces.csv.separator = reader.separator;
+    pieces.first = pieces.at = reader.at;
+    pieces.first_line = pieces.line = reader.line;
+    *out = pieces;
+    return 0;
+}
+
+int csv_pieces_next(struct csv_pieces *pieces, size_t most, struct error *err)
+{
+    struct csv *csv = &pieces->csv;
+    struct csv_reader reader = {.at = pieces->at,
+                                .end = pieces->end,
+                                .name = pieces->name,
+                                .line = pieces->line,
+                                .separator = csv->separator,
+                                .arena = &pieces->arena,
+                                .err = err};
+    struct fields fields = {0};
+    arena_free(&pieces->arena);
+    csv->count = 0;
+    const int failed = read_rows(csv, &reader, &fields, most);
+    free_fields(&fields);
+    pieces->at = reader.at;
+    pieces->line = reader.line;
+    return failed;
+}
+
+void csv_pieces_rewind(struct csv_pieces *pieces)
+{
+    pieces->at = pieces->first;
+    pieces->line = pieces->first_line;
+    pieces->csv.count = 0;
+}
+
+void csv_pieces_free(struct csv_pieces *pieces)
+{
+    arena_free(&pieces->arena);
+    csv_free(&pieces->csv);
 }
 
 int csv_column(const struct csv *csv, const char *name)

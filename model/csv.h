@@ -71,6 +71,22 @@ int csv_parse_leaving(struct csv *out, const char *text, size_t length, const ch
 int csv_parse_bare(struct csv *out, const char *text, size_t length, const char *name,
                    struct error *err);
 void csv_free(struct csv *csv);
+
+// A table that is read in pieces, so that only some rows are in memory. The text and its name must
+// live as long. csv_pieces_free() accepts a zeroed struct.
+struct csv_pieces {
+    struct csv csv; // the header, and the rows of the piece that was read last
+    const char *name, *first, *at, *end;
+    size_t first_line, line;
+    struct arena arena; // owns the piece's rows
+};
+int csv_pieces_open(struct csv_pieces *out, const char *text, size_t length, const char *name,
+                    struct error *err);
+// Reads the next rows, `most` at most, in place of those before; none are left if csv.count is 0.
+int csv_pieces_next(struct csv_pieces *pieces, size_t most, struct error *err);
+void csv_pieces_rewind(struct csv_pieces *pieces); // the next piece is the first again
+void csv_pieces_free(struct csv_pieces *pieces);
+
 int csv_column(const struct csv *csv, const char *name); // index, -1 if there is no such column
 // Returns a field of our own tables without the apostrophe that buffer_csv() puts in front of a
 // formula.

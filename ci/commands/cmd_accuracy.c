@@ -80,13 +80,15 @@ static int measured_from_csv(struct measured_rows *data, const char *path,
     if (result == 0 && !rows_time_column(&csv))
         result =
             error_set(err, "%s: no column measured_us, so there is nothing to compare with", path);
+    struct rows_table table;
+    rows_find_columns(&table, &csv, path);
     for (size_t i = 0; i < csv.count && result == 0; i++) {
         struct row row;
         double measured_us = 0;
-        result = row_read(&row, &csv, i, path, defaults, err) ||
-                         row_measured(&measured_us, &csv, i, path, err)
-                     ? -1
-                     : 0;
+        result =
+            row_read(&row, &table, i, defaults, err) || row_measured(&measured_us, &table, i, err)
+                ? -1
+                : 0;
         if (result == 0 && measured_us > 0)
             add_row(data, &row, row.kernel, measured_us * 1e3);
     }

@@ -329,14 +329,13 @@ static int simulate(struct pipeline_choice *c, const struct machine *machine, co
 }
 
 static int simulate_row(struct answer *answer, struct errors *errors, const struct arguments *a,
-                        const struct machine *machine, const struct csv *csv, size_t index,
+                        const struct machine *machine, const struct rows_table *table, size_t index,
                         struct error *err)
 {
     static const struct row unsaid = {0};
     struct row row;
     double measured_us;
-    if (row_read(&row, csv, index, a->csv, &unsaid, err) ||
-        row_measured(&measured_us, csv, index, a->csv, err))
+    if (row_read(&row, table, index, &unsaid, err) || row_measured(&measured_us, table, index, err))
         return -1;
     const int64_t mnk[3] = {row.problem.m, row.problem.n, row.problem.k};
     const struct traits *t = &row.traits;
@@ -345,7 +344,7 @@ static int simulate_row(struct answer *answer, struct errors *errors, const stru
         c = a->tile;
     if (!c.tile_m || !c.tile_n || !c.tile_k)
         return error_set(err, "%s:%zu: which tile? columns cta_m, cta_n and cta_k, or --tile",
-                         a->csv, csv->rows[index].line);
+                         a->csv, table->csv->rows[index].line);
     if (simulate(&c, machine, mnk, err))
         return -1;
     print_simulated(answer, errors, machine, &c, mnk, measured_us);
@@ -360,8 +359,10 @@ static int simulate_csv(struct answer *answer, const struct arguments *a,
     if (rows_open(&csv, a->csv, err))
         return -1;
     int result = rows_refuse_misspelt(&csv, a->csv, err);
+    struct rows_table table;
+    rows_find_columns(&table, &csv, a->csv);
     for (size_t i = 0; i < csv.count && result == 0; i++)
-        result = simulate_row(answer, &errors, a, machine, &csv, i, err);
+        result = simulate_row(answer, &errors, a, machine, &table, i, err);
     csv_free(&csv);
     if (result || !errors.count)
         return result;

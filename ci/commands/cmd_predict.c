@@ -129,6 +129,13 @@ enum { WIDEST = 60 }; // the widest column of a table
 
 enum rows_format { FORMAT_DEFAULT, FORMAT_CSV, FORMAT_JSON, FORMAT_TABLE };
 
+// What is known of a column of the CSV. A table does not show empty columns.
+struct column_use {
+    size_t widest; // length of the longest field, up to WIDEST
+    bool filled;
+    bool result; // the prediction's own columns take its place
+};
+
 struct rows_printer {
     struct buffer *out;
     const struct csv *csv;
@@ -137,8 +144,7 @@ struct rows_printer {
     bool biased;               // there is a column bias_rows
     bool banded;               // a table has columns for bands
     bool measured;             // a table has a column for the ratio
-    const bool *shown;         // which columns are shown; NULL: all
-    size_t rows;               // number of rows printed so far
+    struct column_use *uses;   // of each column
     struct column_head *heads; // the columns of a table
     size_t heads_count;
     struct json json;
@@ -227,15 +233,20 @@ static bool is_result(const char *column)
 
 static bool is_shown(const struct rows_printer *p, size_t column)
 {
-    return !is_result(p->csv->header[column]) && (!p->shown || p->shown[column]);
+    const struct column_use *use = &p->uses[column];
+    return !use->result && (p->format != FORMAT_TABLE || use->filled);
 }
 
-// Finds the columns with values; a table does not show empty columns.
-static void find_shown(bool *shown, const struct csv *csv)
+// Notes the use of each column by the rows of a piece.
+static void note_uses(struct column_use *uses, const struct csv *csv)
 {
-    for (size_t c = 0; c < csv->columns; c++) {
-        for (size_t i = 0; i < csv->count && !shown[c]; i++)
-            shown[c] = csv->rows[i].fields[c][0] != '\0';
+    for (size_t i = 0; i < csv->count; i++) {
+        for (size_t c = 0; c < csv->columns; c++) {
+            const size_t length = strlen(csv->rows[i].fields[c]);
+            uses[c].filled |= length > 0;
+            if (length > uses[c].widest && length < WIDEST)
+                uses[c].widest = length;
+        }
     }
 }
 
@@ -269,10 +280,8 @@ static void find_heads(struct rows_printer *p)
         size_t width = strlen(p->csv->header[i]);
         if (!is_shown(p, i))
             continue;
-        for (size_t row = 0; row < p->csv->count; row++) {
-            const size_t length = strlen(p->csv->rows[row].fields[i]);
-            width = length > width && length < WIDEST ? length : width;
-        }
+        if (p->uses[i].widest > width)
+            width = p->uses[i].widest;
         *h++ = (struct column_head){p->csv->header[i], -(int)width};
     }
     *h++ = (struct column_head){"regime", -10};
@@ -322,7 +331,7 @@ static void print_json(struct rows_printer *p, size_t row, const struct predicte
     for (size_t i = 0; i < p->csv->columns; i++) {
         const char *name = p->csv->header[i], *text = p->csv->rows[row].fields[i];
         double number;
-        if (is_result(name))
+        if (!is_shown(p, i))
             continue;
         if (parse_double(&number, text) == 0)
             json_number(json, name, number);
@@ -413,8 +422,8 @@ static void rows_print_end(struct rows_printer *p)
 
 // ==== problems given as words ====
 //
-// Turns problems given as words, with lists of tiles and clusters, into a CSV, so that they are
-// handled like any other CSV from there on.
+// Turns problems given as words, with lists of tiles and clusters, into a CSV's text, so that they
+// are handled like any other CSV from there on.
 
 // The tiles and clusters that seed 0 sweeps over.
 static const struct sides_list sides_usual_tiles = {{{64, 64, 0},
@@ -469,15 +478,13 @@ static void put_row(struct buffer *text, const struct problem *p, const struct s
 
 // Makes one row for every problem with every tile and every cluster. An empty list leaves its
 // columns empty. `traits` are the kernel's other traits, from the options.
-static int problem_rows(struct csv *out, const char *const *problems, size_t count,
+static int problem_rows(struct buffer *out, const char *const *problems, size_t count,
                         const struct sides_list *tiles, const struct sides_list *clusters,
                         const struct traits *traits, struct error *err)
 {
     static const struct sides unsaid;
-    struct buffer text = {0};
-    buffer_puts(&text,
-                "m,n,k,in_dtype,out_dtype,cta_m,cta_n,cta_k,cluster_m,cluster_n,stages,batch,"
-                "layout,epilogue,problem,regime\n");
+    buffer_puts(out, "m,n,k,in_dtype,out_dtype,cta_m,cta_n,cta_k,cluster_m,cluster_n,stages,batch,"
+                     "layout,epilogue,problem,regime\n");
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
         struct problem p;
@@ -487,12 +494,9 @@ static int problem_rows(struct csv *out, const char *const *problems, size_t cou
             if (!is_swept(tile, tiles, &p))
                 continue;
             for (size_t c = 0; c < (clusters->count ? clusters->count : 1); c++)
-                put_row(&text, &p, tile, clusters->count ? &clusters->items[c] : &unsaid, traits);
+                put_row(out, &p, tile, clusters->count ? &clusters->items[c] : &unsaid, traits);
         }
     }
-    if (result == 0)
-        result = csv_parse(out, text.bytes, text.length, "arguments", err);
-    buffer_free(&text);
     return result;
 }
 
@@ -620,12 +624,14 @@ static void put_list(struct buffer *out, const struct problem_list *l,
         put_names(&line, major_columns, ARRAY_COUNT(major_columns));
     put_names(&line, sweep_columns, ARRAY_COUNT(sweep_columns));
     csv_end(&line, "\n");
+    struct rows_table table;
+    rows_find_columns(&table, l->csv, "the list");
     for (size_t i = 0; i < l->csv->count; i++) {
         const struct row none = {0};
         struct row row = {.problem = l->type};
         struct error why; // a faulty row is reported where rows are read
         if (!l->typed)
-            (void)row_read(&row, l->csv, i, "the list", &none, &why);
+            (void)row_read(&row, &table, i, &none, &why);
         for (size_t t = 0; t < (tiles->count ? tiles->count : 1); t++) {
             const struct sides *tile = tiles->count ? &tiles->items[t] : &unsaid;
             if (!is_swept(tile, tiles, &row.problem))
@@ -638,19 +644,16 @@ static void put_list(struct buffer *out, const struct problem_list *l,
 
 // Does the same for a list of problems (m, n, k, and in_dtype unless `type` replaces it). The rows
 // have the columns of seed 0's results and the list's other columns.
-static int problem_list_rows(struct csv *out, const struct csv *list, const char *type,
+static int problem_list_rows(struct buffer *out, const struct csv *list, const char *type,
                              const struct sides_list *tiles, const struct sides_list *clusters,
                              struct error *err)
 {
-    struct buffer text = {0};
     struct problem_list l = {.csv = list, .typed = type != NULL};
     l.lies = says_how_operands_lie(list);
     if (type && read_list_type(&l, type, err))
         return -1;
-    put_list(&text, &l, tiles, clusters);
-    int result = csv_parse(out, text.bytes, text.length, "the list", err);
-    buffer_free(&text);
-    return result;
+    put_list(out, &l, tiles, clusters);
+    return 0;
 }
 
 // ==== the command ====
@@ -824,139 +827,213 @@ struct block_row {
     struct prediction prediction;
 };
 
-struct predict_worker {
-    struct block_row *rows;
-    size_t first, count, step;
+// One pass over all rows. The first one only reads them, so that nothing is printed if one is
+// faulty.
+struct pass {
+    const struct arguments *a;
     const struct model *model;
     const struct bias_table *biases;
+    struct csv_pieces *pieces;
+    struct rows_table table;
+    struct rows_printer printer;
+    struct block_row *rows;
+    size_t before; // rows of earlier blocks
+    bool prints;
 };
 
-static void *predict_some(void *argument)
+// A thread's part of a block: it reads and predicts these rows, and if they become CSV, writes
+// them.
+struct row_worker {
+    const struct pass *pass;
+    size_t first, end;
+    struct buffer text;
+    struct error err;
+    int result;
+};
+
+static bool writes_csv(const struct pass *p)
 {
-    const struct predict_worker *w = argument;
-    for (size_t i = w->first; i < w->count; i += w->step) {
-        struct block_row *r = &w->rows[i];
-        r->prediction = row_predict(&r->row, w->model);
-        bias_apply(&r->prediction, w->biases, r->row.kernel, &r->row.problem);
+    return p->prints && p->printer.format == FORMAT_CSV && !p->a->explain;
+}
+
+static void *work(void *argument)
+{
+    struct row_worker *w = argument;
+    const struct pass *p = w->pass;
+    struct rows_printer printer = p->printer;
+    printer.out = &w->text;
+    for (size_t i = w->first; i < w->end; i++) {
+        struct block_row *r = &p->rows[i];
+        if (row_read(&r->row, &p->table, i, &p->a->defaults, &w->err) ||
+            row_measured(&r->measured_us, &p->table, i, &w->err)) {
+            w->result = -1;
+            return NULL;
+        }
+        if (!p->prints)
+            continue;
+        r->prediction = row_predict(&r->row, p->model);
+        bias_apply(&r->prediction, p->biases, r->row.kernel, &r->row.problem);
+        if (writes_csv(p))
+            rows_print_row(&printer, i, row_input(&r->row), &r->prediction, r->measured_us);
     }
     return NULL;
 }
 
-// Predicts a block. If a thread cannot be started, this thread does its rows.
-static void predict_block(struct block_row *rows, size_t count, const struct model *model,
-                          const struct bias_table *biases)
+static size_t threads_for(size_t rows)
 {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t threads = processors < 1 ? 1 : (size_t)processors;
-    threads = threads > THREADS_MOST ? THREADS_MOST : threads;
-    threads = count < BLOCK ? 1 : threads; // a few rows take less time than starting a thread
-    struct predict_worker workers[THREADS_MOST];
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (rows < BLOCK || processors < 1) // a few rows take less time than starting a thread
+        return 1;
+    return processors > THREADS_MOST ? THREADS_MOST : (size_t)processors;
+}
+
+// Does the work for all rows of a block. If a thread cannot be started, this thread does its rows.
+// The first faulty row is the one that is reported.
+static int work_block(const struct pass *p, struct error *err)
+{
+    const size_t count = p->pieces->csv.count, threads = threads_for(count);
+    struct row_worker workers[THREADS_MOST];
     pthread_t ids[THREADS_MOST];
     bool started[THREADS_MOST] = {false};
+    int result = 0;
     for (size_t t = 0; t < threads; t++)
-        workers[t] = (struct predict_worker){rows, t, count, threads, model, biases};
+        workers[t] = (struct row_worker){
+            .pass = p, .first = count * t / threads, .end = count * (t + 1) / threads};
     for (size_t t = 1; t < threads; t++)
-        started[t] = pthread_create(&ids[t], NULL, predict_some, &workers[t]) == 0;
+        started[t] = pthread_create(&ids[t], NULL, work, &workers[t]) == 0;
     for (size_t t = 0; t < threads; t++) {
         if (!started[t])
-            predict_some(&workers[t]);
+            work(&workers[t]);
     }
-    for (size_t t = 1; t < threads; t++) {
+    for (size_t t = 0; t < threads; t++) {
         if (started[t])
             pthread_join(ids[t], NULL);
-    }
-}
-
-static int read_block(struct block_row *rows, size_t count, const struct csv *csv, size_t first,
-                      const struct arguments *a, const char *path, struct error *err)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (row_read(&rows[i].row, csv, first + i, path, &a->defaults, err) ||
-            row_measured(&rows[i].measured_us, csv, first + i, path, err))
-            return -1;
-    }
-    return 0;
-}
-
-static int print_block(struct buffer *out, struct rows_printer *printer, struct block_row *rows,
-                       size_t count, size_t first, const struct arguments *a,
-                       const struct model *model, const struct bias_table *biases,
-                       struct error *err)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct block_row *r = &rows[i];
-        const struct predict_input *in = row_input(&r->row);
-        if (a->explain)
-            explain_prediction(out, model, in, &r->prediction,
-                               bias_find(biases, r->row.kernel, in->problem), r->measured_us);
-        else
-            rows_print_row(printer, first + i, in, &r->prediction, r->measured_us);
-        print(out);
-        if (first + i == 0 && (a->trace || a->svg) && draw(a, in, err))
-            return -1;
-    }
-    return 0;
-}
-
-static int predict_rows(struct buffer *out, const struct arguments *a, const struct csv *csv,
-                        const struct model *model, const struct bias_table *biases,
-                        const char *path, struct error *err)
-{
-    struct rows_printer printer = {.out = out,
-                                   .csv = csv,
-                                   .format = a->format,
-                                   .parts = a->parts,
-                                   .biased = a->bias,
-                                   .banded = model->has_bands || a->bias,
-                                   .measured = rows_time_column(csv) != NULL,
-                                   .json = {.out = out}};
-    if (!printer.format)
-        printer.format = a->csv ? FORMAT_CSV : FORMAT_TABLE;
-    bool shown[CSV_COLUMNS] = {false};
-    if (printer.format == FORMAT_TABLE) {
-        find_shown(shown, csv);
-        printer.shown = shown;
-    }
-    struct block_row *rows = xcalloc(BLOCK, sizeof(*rows));
-    int result = 0;
-    // All rows are read before the first is printed.
-    for (size_t pass = 0; pass < 2 && result == 0; pass++) {
-        if (pass && !a->explain)
-            rows_print_header(&printer);
-        for (size_t at = 0; at < csv->count && result == 0; at += BLOCK) {
-            size_t count = csv->count - at < BLOCK ? csv->count - at : BLOCK;
-            result = read_block(rows, count, csv, at, a, path, err);
-            if (pass == 0 || result)
-                continue;
-            predict_block(rows, count, model, biases);
-            result = print_block(out, &printer, rows, count, at, a, model, biases, err);
+        if (workers[t].result && result == 0) {
+            *err = workers[t].err;
+            result = -1;
         }
+        if (result == 0)
+            print(&workers[t].text);
+        buffer_free(&workers[t].text);
     }
-    free(rows);
-    free(printer.heads);
-    if (result)
-        return -1;
-    if (!a->explain)
-        rows_print_end(&printer);
-    print(out);
+    return result;
+}
+
+// Prints what the threads did not: rows of a table or of JSON, explanations, and the timeline.
+static int print_block(struct pass *p, struct error *err)
+{
+    struct rows_printer *printer = &p->printer;
+    for (size_t i = 0; i < p->pieces->csv.count; i++) {
+        struct block_row *r = &p->rows[i];
+        const struct predict_input *in = row_input(&r->row);
+        if (p->a->explain)
+            explain_prediction(printer->out, p->model, in, &r->prediction,
+                               bias_find(p->biases, r->row.kernel, in->problem), r->measured_us);
+        else if (!writes_csv(p))
+            rows_print_row(printer, i, in, &r->prediction, r->measured_us);
+        print(printer->out);
+        if (p->before + i == 0 && (p->a->trace || p->a->svg) && draw(p->a, in, err))
+            return -1;
+    }
     return 0;
 }
 
-// Opens the CSV, or combines its problems with tiles, clusters and a type.
-static int open_csv(struct csv *out, const struct arguments *a, struct error *err)
+static int pass_over(struct pass *p, struct error *err)
+{
+    csv_pieces_rewind(p->pieces);
+    for (p->before = 0;; p->before += p->pieces->csv.count) {
+        if (csv_pieces_next(p->pieces, BLOCK, err))
+            return -1;
+        if (p->pieces->csv.count == 0)
+            return 0;
+        if (work_block(p, err) || (p->prints && print_block(p, err)))
+            return -1;
+        if (!p->prints && p->printer.format == FORMAT_TABLE)
+            note_uses(p->printer.uses, &p->pieces->csv);
+    }
+}
+
+static int predict_rows(struct pass *p, struct error *err)
+{
+    struct rows_printer *printer = &p->printer;
+    if (!printer->format)
+        printer->format = p->a->csv ? FORMAT_CSV : FORMAT_TABLE;
+    printer->uses = xcalloc(p->pieces->csv.columns, sizeof(*printer->uses));
+    for (size_t i = 0; i < p->pieces->csv.columns; i++)
+        printer->uses[i].result = is_result(p->pieces->csv.header[i]);
+    p->rows = xcalloc(BLOCK, sizeof(*p->rows));
+    int result = pass_over(p, err);
+    if (result == 0 && !p->a->explain)
+        rows_print_header(printer);
+    print(printer->out);
+    p->prints = true;
+    if (result == 0)
+        result = pass_over(p, err);
+    if (result == 0 && !p->a->explain)
+        rows_print_end(printer);
+    if (result == 0)
+        print(printer->out);
+    free(p->rows);
+    free(printer->heads);
+    free(printer->uses);
+    return result;
+}
+
+// Reads the CSV's text, or makes one: of its problems combined with tiles, clusters and a type.
+static int read_text(struct buffer *out, const struct arguments *a, const char *path,
+                     struct error *err)
 {
     struct csv list;
-    if (rows_open(&list, a->csv, err))
+    char *text;
+    size_t length;
+    if (!a->csv)
+        return problem_rows(out, (const char *const *)a->options.words.items,
+                            a->options.words.count, &a->tiles, &a->clusters, &a->defaults.traits,
+                            err);
+    if (text_file_read(&text, &length, a->csv, err))
         return -1;
     if (!a->type && a->tiles.count <= 1 && a->clusters.count <= 1) {
-        *out = list;
+        *out = (struct buffer){.bytes = text, .length = length};
         return 0;
     }
-    const int result = rows_refuse_misspelt(&list, a->csv, err) ||
-                               problem_list_rows(out, &list, a->type, &a->tiles, &a->clusters, err)
-                           ? -1
-                           : 0;
+    int result = csv_parse(&list, text, length, path, err);
+    free(text);
+    if (result)
+        return -1;
+    if (rows_refuse_misspelt(&list, a->csv, err) ||
+        problem_list_rows(out, &list, a->type, &a->tiles, &a->clusters, err))
+        result = -1;
     csv_free(&list);
+    return result;
+}
+
+static int predict_text(const struct arguments *a, const struct buffer *text, const char *path,
+                        const struct model *model, struct error *err)
+{
+    struct csv_pieces pieces = {0};
+    struct bias_table biases = {0};
+    struct buffer out = {0};
+    struct pass pass = {.a = a, .model = model, .biases = &biases, .pieces = &pieces};
+    int result = csv_pieces_open(&pieces, text->bytes, text->length, path, err);
+    if (result == 0)
+        result = rows_refuse_misspelt(&pieces.csv, path, err);
+    if (result == 0 && a->bias)
+        result = bias_file_read(&biases, a->bias, model, err);
+    if (result == 0) {
+        rows_find_columns(&pass.table, &pieces.csv, path);
+        pass.printer = (struct rows_printer){.out = &out,
+                                             .csv = &pieces.csv,
+                                             .format = a->format,
+                                             .parts = a->parts,
+                                             .biased = a->bias,
+                                             .banded = model->has_bands || a->bias,
+                                             .measured = rows_time_column(&pieces.csv) != NULL,
+                                             .json = {.out = &out}};
+        result = predict_rows(&pass, err);
+    }
+    buffer_free(&out);
+    bias_table_free(&biases);
+    csv_pieces_free(&pieces);
     return result;
 }
 
@@ -964,7 +1041,7 @@ static int predict(struct arguments *a, struct context *context, struct error *e
 {
     const struct model *model = model_find(a->model);
     const char *path = !a->csv ? "arguments" : strcmp(a->csv, "-") ? a->csv : "stdin";
-    struct csv csv = {0};
+    struct buffer text = {0};
     if (!model)
         return error_set(err, "%.60s: no such model; `plumb list models` names those there are",
                          a->model);
@@ -973,21 +1050,10 @@ static int predict(struct arguments *a, struct context *context, struct error *e
     if (measured_profile(&a->profile, &a->gpu, context, &a->options, err))
         return -1;
     a->defaults.input.gpu = &a->profile.gpu;
-    if (a->csv ? open_csv(&csv, a, err)
-               : problem_rows(&csv, (const char *const *)a->options.words.items,
-                              a->options.words.count, &a->tiles, &a->clusters, &a->defaults.traits,
-                              err))
-        return -1;
-    struct bias_table biases = {0};
-    int result = rows_refuse_misspelt(&csv, path, err);
-    if (result == 0 && a->bias)
-        result = bias_file_read(&biases, a->bias, model, err);
-    struct buffer text = {0};
+    int result = read_text(&text, a, path, err);
     if (result == 0)
-        result = predict_rows(&text, a, &csv, model, &biases, path, err);
+        result = predict_text(a, &text, path, model, err);
     buffer_free(&text);
-    bias_table_free(&biases);
-    csv_free(&csv);
     if (result == 0 && output_failed())
         result = error_set(
             err, "standard output: cannot be written; is the disk full, or `ulimit -f` too low?");

@@ -60,20 +60,25 @@ int rows_refuse_misspelt(const struct csv *csv, const char *path, struct error *
 // The column of measured times: measured_us, a sweep's us, or seed 0's runtime_us; NULL: there is
 // none.
 const char *rows_time_column(const struct csv *csv);
+
+enum { ROWS_COLUMNS_READ = 45 };
+
+// A CSV whose columns were looked up once for all of its rows, which may change.
+struct rows_table {
+    const struct csv *csv;
+    const char *path;          // for errors
+    int at[ROWS_COLUMNS_READ]; // where each column is; -1: there is none
+};
+void rows_find_columns(struct rows_table *out, const struct csv *csv, const char *path);
 // Reads row `index`. What the CSV does not give is taken from `defaults`.
-int row_read(struct row *out, const struct csv *csv, size_t index, const char *path,
+int row_read(struct row *out, const struct rows_table *table, size_t index,
              const struct row *defaults, struct error *err);
 // The model input of a row, with its pointers set.
 const struct predict_input *row_input(struct row *row);
 // The model's prediction for a row.
 struct prediction row_predict(struct row *row, const struct model *model);
-// Reads a positive number from an optional column; 0 when it is empty or missing; -1: refused.
-int row_number(double *out, const struct csv *csv, size_t index, const char *column,
-               const char *path, struct error *err);
-
 // Reads the measured time in microseconds from rows_time_column(); 0 when there is none.
-int row_measured(double *out, const struct csv *csv, size_t index, const char *path,
-                 struct error *err);
+int row_measured(double *out, const struct rows_table *table, size_t index, struct error *err);
 
 // ==== sides of tiles and clusters ====
 

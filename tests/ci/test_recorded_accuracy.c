@@ -133,12 +133,14 @@ TEST(each_of_eleven_kernels_of_an_h100_is_met_by_its_profile)
     struct csv csv;
     struct error err;
     assert_int_equal(rows_open(&csv, path, &err), 0);
+    struct rows_table table;
+    rows_find_columns(&table, &csv, path);
     assert_int_equal(csv.count, ARRAY_COUNT(percent));
     for (size_t i = 0; i < csv.count; i++) {
         struct row row;
         double us;
-        assert_int_equal(row_read(&row, &csv, i, path, &defaults, &err), 0);
-        assert_int_equal(row_measured(&us, &csv, i, path, &err), 0);
+        assert_int_equal(row_read(&row, &table, i, &defaults, &err), 0);
+        assert_int_equal(row_measured(&us, &table, i, &err), 0);
         const double off =
             100 * fabs(row_predict(&row, model_find("hopper")).time_ns / us / 1e3 - 1);
         if (!(off <= percent[i] + more))
@@ -182,12 +184,14 @@ static size_t read_list(struct recorded **out, const char *list)
     struct csv csv;
     struct error err;
     assert_int_equal(rows_open(&csv, path, &err), 0);
+    struct rows_table table;
+    rows_find_columns(&table, &csv, path);
     *out = xcalloc(csv.count, sizeof(**out));
     for (size_t i = 0; i < csv.count; i++) {
         struct recorded *r = &(*out)[count];
         double us;
-        assert_int_equal(row_read(&r->row, &csv, i, path, &defaults, &err), 0);
-        assert_int_equal(row_measured(&us, &csv, i, path, &err), 0);
+        assert_int_equal(row_read(&r->row, &table, i, &defaults, &err), 0);
+        assert_int_equal(row_measured(&us, &table, i, &err), 0);
         text_copy(r->kernel, sizeof(r->kernel), r->row.kernel);
         r->time_ns = us * 1e3;
         count += r->row.traits.tile_m > 0;

@@ -51,14 +51,16 @@ static double median_error_of(size_t *used, const char *list, const char *kernel
     struct csv csv;
     struct error err;
     assert_int_equal(rows_open(&csv, path, &err), 0);
+    struct rows_table table;
+    rows_find_columns(&table, &csv, path);
     double *errors = xcalloc(csv.count, sizeof(*errors));
     *used = 0;
     for (size_t i = 0; i < csv.count; i++) {
         struct row row;
         const struct row defaults = {.input.gpu = gpu_find("h200-sxm")};
         double us;
-        assert_int_equal(row_read(&row, &csv, i, path, &defaults, &err), 0);
-        assert_int_equal(row_measured(&us, &csv, i, path, &err), 0);
+        assert_int_equal(row_read(&row, &table, i, &defaults, &err), 0);
+        assert_int_equal(row_measured(&us, &table, i, &err), 0);
         assert_true(is_such(&row.problem));
         if (kernel && strcmp(row.kernel, kernel) != 0)
             continue;

@@ -76,12 +76,13 @@ static int read_rows(struct fit_rows *out, const char *path, const struct gpu *g
         return -1;
     }
     const struct row defaults = {.input.gpu = gpu};
+    struct rows_table table;
+    rows_find_columns(&table, &csv, path);
     for (size_t i = 0; i < csv.count; i++) {
         struct fit_row s = {0};
         struct hopper_breakdown b;
         double us = 0;
-        if (row_read(&s.row, &csv, i, path, &defaults, &err) ||
-            row_measured(&us, &csv, i, path, &err)) {
+        if (row_read(&s.row, &table, i, &defaults, &err) || row_measured(&us, &table, i, &err)) {
             fprintf(stderr, "%s\n", err.text);
             csv_free(&csv);
             return -1;

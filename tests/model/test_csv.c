@@ -7,6 +7,8 @@
 #include "tests/helpers/test.h"
 
 #include <malloc.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,6 +228,35 @@ TEST(numbers_are_short_and_read_back)
     }
 }
 
+// The fewest digits, from 15 on, by trial of each; around powers of two values are spaced unevenly.
+TEST(numbers_have_the_fewest_digits_that_read_back)
+{
+    uint64_t seed = 7;
+    for (int i = 0; i < 100000; i++) {
+        char text[NUMBER_TEXT], tried[NUMBER_TEXT];
+        double value;
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        memcpy(&value, &seed, sizeof(value));
+        if (i % 4 == 1)
+            value = (double)(seed % 100000000) / 7000;
+        if (i % 4 == 2)
+            value = nextafter((double)(seed % 100000) / 100, INFINITY);
+        if (i % 4 == 3)
+            value = ldexp(1, (int)(seed % 2000) - 1000);
+        if (!isfinite(value))
+            continue;
+        for (int digits = 15; digits <= 17; digits++) {
+            snprintf(tried, sizeof(tried), "%.*g", digits, value);
+            if (strtod(tried, NULL) == value)
+                break;
+        }
+        number_text(text, value);
+        assert_string_equal(text, tried);
+    }
+}
+
 TEST(json_text_is_escaped)
 {
     struct buffer text = {0};
@@ -305,4 +336,70 @@ TEST(a_row_that_cannot_be_read_is_left_out)
 
     left.answer = -1;
     assert_int_equal(csv_parse_leaving(&csv, text, strlen(text), "t.csv", &lenience, &err), -1);
+}
+
+// A table that is read in pieces: every piece has the rows that the whole table has there.
+TEST(pieces_of_a_table_are_its_rows)
+{
+    enum { ROWS = 1000 };
+    struct buffer text = {0};
+    struct csv whole;
+    struct csv_pieces pieces;
+    struct error err;
+    buffer_puts(&text, "\xEF\xBB\xBF# a comment\na,b\r\n");
+    for (int i = 0; i < ROWS; i++)
+        buffer_printf(&text, "%d,\"line %d\nof %d\"\n%s", i / 3, i, ROWS, i % 7 ? "" : "\n");
+    assert_int_equal(csv_parse(&whole, text.bytes, text.length, "t.csv", &err), 0);
+    assert_int_equal(csv_pieces_open(&pieces, text.bytes, text.length, "t.csv", &err), 0);
+    for (int turn = 0; turn < 2; turn++) {
+        size_t read = 0;
+        do {
+            assert_int_equal(csv_pieces_next(&pieces, 96, &err), 0);
+            for (size_t i = 0; i < pieces.csv.count; i++, read++) {
+                assert_string_equal(pieces.csv.rows[i].fields[0], whole.rows[read].fields[0]);
+                assert_string_equal(pieces.csv.rows[i].fields[1], whole.rows[read].fields[1]);
+                assert_int_equal(pieces.csv.rows[i].line, whole.rows[read].line);
+            }
+        } while (pieces.csv.count > 0);
+        assert_int_equal(read, ROWS);
+        csv_pieces_rewind(&pieces);
+    }
+    csv_pieces_free(&pieces);
+    csv_free(&whole);
+    buffer_free(&text);
+}
+
+TEST(a_piece_takes_memory_for_its_rows_alone)
+{
+    enum { ROWS = 100000, MOST = 1 << 20 };
+    struct buffer text = {0};
+    struct csv_pieces pieces;
+    struct error err;
+    buffer_puts(&text, "m,n,k,in_dtype\n");
+    for (int i = 0; i < ROWS; i++)
+        buffer_printf(&text, "%d,%d,4096,bf16\n", 1 + i % 8192, 1 + i % 4093);
+    const struct mallinfo2 before = mallinfo2();
+    assert_int_equal(csv_pieces_open(&pieces, text.bytes, text.length, "t", &err), 0);
+    do {
+        assert_int_equal(csv_pieces_next(&pieces, 4096, &err), 0);
+        const struct mallinfo2 now = mallinfo2();
+        const size_t bytes = now.uordblks + now.hblkhd - before.uordblks - before.hblkhd;
+        if (bytes > MOST)
+            fail_msg("%zu bytes", bytes);
+    } while (pieces.csv.count > 0);
+    csv_pieces_free(&pieces);
+    buffer_free(&text);
+}
+
+TEST(a_faulty_row_of_a_later_piece_is_told_with_its_line)
+{
+    static const char text[] = "a,b\n1,2\n3,4\n5\n";
+    struct csv_pieces pieces;
+    struct error err;
+    assert_int_equal(csv_pieces_open(&pieces, text, strlen(text), "t.csv", &err), 0);
+    assert_int_equal(csv_pieces_next(&pieces, 2, &err), 0);
+    assert_int_equal(csv_pieces_next(&pieces, 2, &err), -1);
+    assert_string_equal(err.text, "t.csv:4: 1 fields, but the first line has 2");
+    csv_pieces_free(&pieces);
+    assert_int_equal(csv_pieces_open(&pieces, "a,a\n", 4, "t.csv", &err), -1);
 }
