@@ -454,6 +454,16 @@ static int by_pid(const void *left, const void *right)
     return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
+// Whether /proc is that of our processes: it is mounted, and gives us the number that we have. One
+// from outside of a namespace shows others under our numbers.
+static bool shows_us(void)
+{
+    char text[32];
+    const ssize_t length = readlink("/proc/self", text, sizeof(text) - 1);
+    text[length > 0 ? length : 0] = '\0';
+    return strtol(text, NULL, 10) == getpid();
+}
+
 static void read_all(struct seen_list *list)
 {
     DIR *proc = opendir("/proc");
@@ -519,6 +529,8 @@ static enum process_excess look_at_processes(struct watch *watch)
     uint64_t threads = 0, bytes = 0;
     cpu_set_t where;
     const bool leads = where_now(&where, watch);
+    if (!shows_us())
+        return PROCESS_UNWATCHED;
     if (leads)
         lead(watch->keeper, &where); // the keeper starts nothing more, but should not disturb
                                      // either
@@ -557,12 +569,14 @@ static int by_number(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-static void add_unlinked(struct file_list *files, pid_t pid)
+// False: the process hides its files, as one does that is not dumpable.
+static bool add_unlinked(struct file_list *files, pid_t pid)
 {
     char path[64];
     struct stat status;
     snprintf(path, sizeof(path), "/proc/%ld/fd", (long)pid);
     DIR *open = opendir(path);
+    const bool hides = !open && errno == EACCES;
     for (struct dirent *entry; open && (entry = readdir(open));) {
         if (fstatat(dirfd(open), entry->d_name, &status, 0) || !S_ISREG(status.st_mode) ||
             status.st_nlink > 0 || status.st_dev != files->device)
@@ -573,40 +587,47 @@ static void add_unlinked(struct file_list *files, pid_t pid)
     }
     if (open)
         closedir(open);
+    return !hides;
 }
 
-// The size of files that are open but have no name any more, on the disk of the first folder; each
-// file counts once.
-static uint64_t unlinked_bytes(const struct watch *watch)
+// Adds the size of files that are open but have no name any more, on the disk of the first folder;
+// each file counts once.
+static enum process_excess add_unlinked_bytes(uint64_t *bytes, const struct watch *watch)
 {
+    enum process_excess found = PROCESS_WITHIN;
     struct seen_list list = {0};
     struct file_list files = {0};
     struct stat folder;
-    uint64_t bytes = 0;
+    if (!shows_us())
+        return PROCESS_UNWATCHED;
     if (stat(watch->limits->folders[0], &folder))
-        return 0;
+        return PROCESS_WITHIN;
     files.device = folder.st_dev;
     read_all(&list);
     for (size_t i = 0; i < list.count; i++) {
-        if (is_below(&list, &list.items[i], watch->keeper))
-            add_unlinked(&files, list.items[i].pid);
+        if (is_below(&list, &list.items[i], watch->keeper) &&
+            !add_unlinked(&files, list.items[i].pid))
+            found = PROCESS_HIDDEN;
     }
     if (files.count)
         qsort(files.items, files.count, sizeof(*files.items), by_number);
     for (size_t i = 0; i < files.count; i++)
-        bytes += i && files.items[i].number == files.items[i - 1].number ? 0 : files.items[i].bytes;
+        *bytes +=
+            i && files.items[i].number == files.items[i - 1].number ? 0 : files.items[i].bytes;
     free(files.items);
     free(list.items);
-    return bytes;
+    return found;
 }
 
 static enum process_excess look_at_disk(const struct watch *watch)
 {
     const struct process_limits *limits = watch->limits;
-    uint64_t bytes = limits->folders[0] ? unlinked_bytes(watch) : 0;
+    uint64_t bytes = 0;
+    const enum process_excess found =
+        limits->folders[0] ? add_unlinked_bytes(&bytes, watch) : PROCESS_WITHIN;
     for (size_t i = 0; i < ARRAY_COUNT(limits->folders) && limits->folders[i]; i++)
         bytes += files_size(limits->folders[i]);
-    return bytes > limits->disk_bytes ? PROCESS_TOO_MUCH_DISK : PROCESS_WITHIN;
+    return bytes > limits->disk_bytes ? PROCESS_TOO_MUCH_DISK : found;
 }
 
 // Prepares the watch of what the caller, the keeper, will start. With plan->aside the caller moves
@@ -1073,6 +1094,8 @@ static _Noreturn void keeper_run(const struct keeper_job *job)
         _exit(127); // plumb died before it could be watched
     struct watch watch;
     watch_begin(&watch, job->plan);
+    if (watch_wanted(&watch) && !shows_us())
+        fail("watch");
     pid_t keeper = getpid(), child = fork();
     if (child == 0)
         become_child(job, keeper);
@@ -1204,6 +1227,11 @@ static int check_start(int start, const char *program, const char *directory, st
     if (strcmp(failure.step, "directory") == 0)
         return error_set(err, "%s: cannot start in %s: %s", program, directory,
                          strerror(failure.code));
+    if (strcmp(failure.step, "watch") == 0)
+        return error_set(err,
+                         "%s: cannot be watched, because /proc does not show this program's "
+                         "processes; mount it (mount -t proc proc /proc)",
+                         program);
     return error_set(err, "%s: cannot be started (%s): %s", program, failure.step,
                      strerror(failure.code));
 }
@@ -1604,6 +1632,8 @@ static const char *const excesses[] = {
     [PROCESS_TOO_MANY] = "more processes and threads than allowed",
     [PROCESS_TOO_LARGE] = "more memory together than allowed",
     [PROCESS_TOO_MUCH_DISK] = "more disk than allowed",
+    [PROCESS_HIDDEN] = "a process that hides its open files",
+    [PROCESS_UNWATCHED] = "/proc no longer shows its processes",
 };
 
 // When a signal ended a shell's command, the shell exits with 128 plus the signal.

@@ -69,7 +69,14 @@ enum process_end {
     PROCESS_STOPPED,   // killed by process_stop()
     PROCESS_EXCEEDED   // killed because it exceeded a limit; code: enum process_excess
 };
-enum process_excess { PROCESS_WITHIN, PROCESS_TOO_MANY, PROCESS_TOO_LARGE, PROCESS_TOO_MUCH_DISK };
+enum process_excess {
+    PROCESS_WITHIN,
+    PROCESS_TOO_MANY,
+    PROCESS_TOO_LARGE,
+    PROCESS_TOO_MUCH_DISK,
+    PROCESS_HIDDEN,   // a process hides its open files, whose size is not known then
+    PROCESS_UNWATCHED // /proc does not show its processes any more
+};
 struct process_result {
     enum process_end end;
     int code;

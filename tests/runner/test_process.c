@@ -10,11 +10,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -352,6 +355,94 @@ TEST(process_limits_of_all_together_hold)
     }
     helper_discard(directory);
     free(directory);
+}
+
+// ---- who cannot be watched does not run
+
+static const struct process_limits watched = {
+    .time_s = 30, .processes = 100, .disk_bytes = 8 << 20, .folders = {"."}};
+
+// Runs `body` in a process of its own in this folder; true where it could be tried.
+static bool in_a_process(int (*body)(void), const char *folder)
+{
+    enum { SKIPPED = 77 };
+    int status = 0;
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(chdir(folder) ? 1 : body());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) != SKIPPED)
+        assert_int_equal(WEXITSTATUS(status), 0);
+    return WEXITSTATUS(status) != SKIPPED;
+}
+
+static int without_proc(void)
+{
+    const char *const fine[] = {"true", NULL};
+    struct process_plan plan = {.argv = fine};
+    struct process_result result;
+    struct error err = {""};
+    if (unshare(CLONE_NEWNS | (geteuid() ? CLONE_NEWUSER : 0)) ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+        mount("none", "/proc", "tmpfs", 0, NULL))
+        return 77;
+    if (process_run(&result, &plan, &err) || result.code != 0)
+        return 1; // nothing has to be watched
+    plan.limits = watched;
+    if (process_run(&result, &plan, &err) == 0 || !strstr(err.text, "cannot be watched"))
+        return 2;
+    if (umount("/proc") || mount("none", "/mnt", "tmpfs", 0, NULL))
+        return 77;
+    const char *const hides[] = {"sh", "-c", "mount --move /mnt /proc; exec sleep 60", NULL};
+    plan.argv = hides;
+    if (geteuid() == 0 && (process_run(&result, &plan, &err) || result.end != PROCESS_EXCEEDED ||
+                           result.code != PROCESS_UNWATCHED))
+        return 3;
+    return 0;
+}
+
+TEST(without_a_proc_nothing_runs_that_must_be_watched)
+{
+    char *directory = helper_directory();
+    const bool tried = in_a_process(without_proc, directory);
+    helper_discard(directory);
+    free(directory);
+    if (!tried)
+        skip_without("namespaces", "no namespace of mounts can be made here");
+}
+
+static char *hidden_program;
+
+// The kernel does not show the files of a program that its user cannot read.
+static int hidden(void)
+{
+    const char *const argv[] = {hidden_program, "60", NULL};
+    const struct process_plan plan = {.argv = argv, .limits = watched};
+    struct process_result result;
+    struct error err;
+    if (geteuid() == 0 && setresuid(4321, 4321, 4321))
+        return 77;
+    if (process_run(&result, &plan, &err))
+        return 1;
+    return result.end == PROCESS_EXCEEDED && result.code == PROCESS_HIDDEN ? 0 : 2;
+}
+
+TEST(who_hides_its_files_is_ended)
+{
+    char *directory = helper_directory(), *copy = xprintf("cp /bin/sleep %s/hidden", directory);
+    hidden_program = xprintf("%s/hidden", directory);
+    assert_int_equal(system(copy), 0);
+    assert_int_equal(chmod(hidden_program, 0111), 0);
+    assert_int_equal(chmod(directory, 0755), 0);
+    const bool tried = in_a_process(hidden, directory);
+    helper_discard(directory);
+    free(directory);
+    free(copy);
+    free(hidden_program);
+    if (!tried)
+        skip_without("root", "this user's number cannot be changed");
 }
 
 // The machine's others are none of it: not this program's children either.
