@@ -205,18 +205,15 @@ TEST_WITH(the_reason_is_what_the_verdict_came_from, two_builds_set_up, two_build
     "#pragma unroll\n"                                                                             \
     "    for (int i = 0; i < 96; i++) c[i * 256 + threadIdx.x] = sum[i];\n"
 
-#define THIN(factor) "    c[threadIdx.x] = a[threadIdx.x] * " factor ";\n"
-
 static const char roomy[] = KERNEL("wide", "256", WIDE);
 static const char cramped[] = KERNEL("wide", "256, 8", WIDE);
-static const char thin[] = KERNEL("thin", "256", THIN("2.0f"));
-static const char thin_again[] = KERNEL("thin", "256", THIN("3.0f"));
 
 static const char policy[] =
     "[build]\n\tinput = cuda\n\tinput = include\n"
     "\tcommand = \"PATH=$PATH:/usr/local/cuda/bin; for f in \\\"$PLUMB_SOURCE\\\"/cuda/*.cu; do "
-    "nvcc -std=c++20 -O3 --shared -Xcompiler -fPIC -cudart shared -arch=sm_90a "
-    "-Xfatbin -compress=false -I\\\"$PLUMB_SOURCE\\\"/include "
+    "nvcc -std=c++17 -O3 --shared -Xcompiler -fPIC -cudart shared "
+    "-gencode arch=compute_90a,code=sm_90a -Xfatbin -compress=false "
+    "-I\\\"$PLUMB_SOURCE\\\"/include "
     "-o \\\"$PLUMB_OUT/$(basename \\\"$f\\\" .cu).so\\\" \\\"$f\\\" || exit 1; done\"\n"
     "[device \"gpu\"]\n\tkind = cuda\n"
     "[problems \"one\"]\n\tproblem = 64x64x64:fp32\n"
@@ -232,45 +229,24 @@ TEST(static_gate_finds_the_spill_and_says_it_measured_nothing)
 {
     static struct helper_repo repo;
     static struct plumb_outcome outcome;
-    char ids[3][OBJECT_ID_TEXT], policy_path[320];
+    char base[OBJECT_ID_TEXT], head[OBJECT_ID_TEXT];
     if (!have_nvcc()) {
         skip_without("nvcc", "there is no nvcc: the static gate is not tried on device code");
     }
     helper_repo_create(&repo);
-    snprintf(policy_path, sizeof(policy_path), "%s/static.cfg", repo.directory);
-    FILE *file = fopen(policy_path, "w");
-    assert_non_null(file);
-    fputs(policy, file);
-    assert_int_equal(fclose(file), 0);
-    const struct helper_file first[] = {{"cuda/wide.cu", roomy, 0}, {"cuda/thin.cu", thin, 0}};
-    const struct helper_file second[] = {{"cuda/wide.cu", cramped, 0}};
-    const struct helper_file third[] = {{"cuda/wide.cu", roomy, 0},
-                                        {"cuda/thin.cu", thin_again, 0}};
+    char *path = xprintf("%s/static.cfg", repo.directory);
+    helper_write_text(path, policy);
+    const struct helper_file first = {"cuda/wide.cu", roomy, 0};
+    const struct helper_file second = {"cuda/wide.cu", cramped, 0};
     const char *parent = repo.ids[REPO_FASTER];
-    helper_repo_commit(ids[0], repo.directory, "static", &parent, 1, 50, "two kernels", first, 2);
-    parent = ids[0];
-    helper_repo_commit(ids[1], repo.directory, "static", &parent, 1, 51, "spills", second, 1);
-    helper_repo_commit(ids[2], repo.directory, "other", &parent, 1, 52, "constant", third, 2);
-    const char *argv[] = {"gate", "--static", "--base",    ids[0], "--head",
-                          ids[1], "--policy", policy_path, NULL};
-    plumb_run(&outcome, repo.directory, argv, 0);
-    if (outcome.code != CONCLUDE_REGRESSION ||
-        !strstr(outcome.output, "static: wide 64x64x64:fp32") ||
-        !strstr(outcome.output, "not measured") || !strstr(outcome.output, "spills registers"))
-        fail_msg("exit %d:\n%s", outcome.code, outcome.output);
-    argv[5] = ids[2];
-    plumb_run(&outcome, repo.directory, argv, 0);
-    plumb_said(&outcome, CONCLUDE_OK, "OK by the compiler's report alone: 1 not measured, 1 same");
-    const char *report[] = {"report", "--format", "json", NULL};
-    plumb_run(&outcome, repo.directory, report, 0);
-    assert_non_null(strstr(outcome.output, "static: thin"));
-    file = fopen(policy_path, "a");
-    assert_non_null(file);
-    fputs("[gate]\n\tstatic-alone = fail\n", file);
-    assert_int_equal(fclose(file), 0);
-    plumb_run(&outcome, repo.directory, argv, 0);
-    plumb_said(&outcome, CONCLUDE_UNDECIDED,
-               "NOTHING JUDGED: 1 not measured, 1 same: static: thin");
+    helper_repo_commit(base, repo.directory, "static", &parent, 1, 50, "a kernel", &first, 1);
+    parent = base;
+    helper_repo_commit(head, repo.directory, "static", &parent, 1, 51, "spills", &second, 1);
+    PLUMB_EXPECT(&outcome, repo.directory, CONCLUDE_REGRESSION, "static: wide 64x64x64:fp32",
+                 "gate", "--static", "--base", base, "--head", head, "--policy", path);
+    plumb_said(&outcome, CONCLUDE_REGRESSION, "not measured");
+    plumb_said(&outcome, CONCLUDE_REGRESSION, "spills registers");
+    free(path);
     helper_repo_remove(&repo);
 }
 
@@ -300,11 +276,24 @@ TEST(static_gate_finds_the_spill_and_says_it_measured_nothing)
 static const char seven[] = SEVEN_BEGIN SEVEN(SEVEN_KERNEL)
 SEVEN_TABLE SEVEN(SEVEN_ROW) SEVEN_END;
 
-static char *seven_with(const char *from, const char *to)
+enum { SEVEN_EDITS = 4 };
+struct seven_edits {
+    const char *const from[SEVEN_EDITS], *const to[SEVEN_EDITS];
+};
+
+// The first place of each text becomes another.
+static char *seven_with(const struct seven_edits *edits)
 {
-    const char *at = strstr(seven, from);
-    assert_non_null(at);
-    return xprintf("%.*s%s%s", (int)(at - seven), seven, to, at + strlen(from));
+    char *text = xstrdup(seven);
+    for (size_t i = 0; i < SEVEN_EDITS && edits->from[i]; i++) {
+        const char *at = strstr(text, edits->from[i]);
+        assert_non_null(at);
+        char *next =
+            xprintf("%.*s%s%s", (int)(at - text), text, edits->to[i], at + strlen(edits->from[i]));
+        free(text);
+        text = next;
+    }
+    return text;
 }
 
 // The repository with seven kernels, which each have three problems, and its policy. Caller frees.
@@ -323,61 +312,22 @@ static char *seven_begin(struct helper_repo *repo, char base[OBJECT_ID_TEXT])
     return path;
 }
 
-// What a series would launch tells which of a library's kernels has changed.
-TEST(one_kernel_of_seven_counts_one_as_changed)
+static void commit_seven(char id[OBJECT_ID_TEXT], const struct helper_repo *repo, const char *base,
+                         const char *branch, const struct seven_edits *edits)
 {
-    static struct helper_repo repo;
-    static struct plumb_outcome outcome;
-    static const struct {
-        const char *from, *to, *said;
-    } changes[] = {
-        {"* 3.5f", "* 3.25f", "3 not measured, 18 same"},
-        {"kernel5<<<1, 256", "kernel5<<<1, 128", "3 not measured, 18 same"},
-        {"(float *)args->c);", "(float *)args->c + 4);", "3 not measured, 18 same"},
-        {"return x + 1;", "return x + 2;", "OK by the compiler's report alone: 21 not measured"},
-        {"#include <cuda_runtime.h>\n", "#include <cuda_runtime.h>\n\n// more\n", "OK: 21 same"},
-        // What is not seen is not the same, be it before any launch.
-        {"{ kernel2<<<", "{ cudaFree(nullptr); kernel2<<<", "3 not measured, 18 same"},
-        {"#include <cuda_runtime.h>\n",
-         "#include <cuda_runtime.h>\nstatic const cudaError_t early = cudaFree(nullptr);\n",
-         "OK by the compiler's report alone: 21 not measured"},
-    };
-    char base[OBJECT_ID_TEXT], head[OBJECT_ID_TEXT];
-    if (!have_nvcc()) {
-        skip_without("nvcc", "there is no nvcc: kernels of one library are not told apart");
-    }
-    char *path = seven_begin(&repo, base);
-    const char *parent = base;
-    for (size_t i = 0; i < draws(ARRAY_COUNT(changes)); i++) { // each is compiled by nvcc
-        char *text = seven_with(changes[i].from, changes[i].to);
-        const struct helper_file second = {"cuda/seven.cu", text, 0};
-        char *branch = xprintf("change%zu", i);
-        helper_repo_commit(head, repo.directory, branch, &parent, 1, 51, "change", &second, 1);
-        const char *argv[] = {"gate", "--static", "--base", base, "--head",
-                              head,   "--policy", path,     NULL};
-        plumb_run(&outcome, repo.directory, argv, 0);
-        plumb_said(&outcome, CONCLUDE_OK, changes[i].said);
-        free(branch);
-        free(text);
-    }
-    free(path);
-    helper_repo_remove(&repo);
+    char *text = seven_with(edits);
+    const struct helper_file file = {"cuda/seven.cu", text, 0};
+    helper_repo_commit(id, repo->directory, branch, &base, 1, 51, "change", &file, 1);
+    free(text);
 }
 
-// The same where a GPU is, which a bench plays here to which every other library is slower.
-TEST(one_kernel_of_seven_is_measured_and_blamed_on_a_gpu)
+// A bench plays a GPU to which every other library is slower; what a series would launch the real
+// one tells.
+static void four_are_blamed_on_a_gpu(const struct helper_repo *repo, const char *policy_path,
+                                     const char *base, const char *head)
 {
-    static struct helper_repo repo;
     static struct plumb_outcome outcome;
     struct fake_bench fake = {0};
-    char base[OBJECT_ID_TEXT], head[OBJECT_ID_TEXT];
-    if (!have_nvcc()) {
-        skip_without("nvcc", "there is no nvcc: kernels of one library are not told apart");
-    }
-    char *path = seven_begin(&repo, base), *changed = seven_with("* 3.5f", "* 3.25f");
-    const char *parent = base;
-    const struct helper_file second = {"cuda/seven.cu", changed, 0};
-    helper_repo_commit(head, repo.directory, "change", &parent, 1, 51, "change", &second, 1);
     fake_bench_make(&fake);
     fake_bench_write(&fake, "cuda", "");
     char *either = xprintf("%s/either", fake.directory);
@@ -386,15 +336,62 @@ TEST(one_kernel_of_seven_is_measured_and_blamed_on_a_gpu)
                            TEST_BIN, fake.program);
     helper_write_text(either, script);
     assert_int_equal(chmod(either, 0755), 0);
-    PLUMB_EXPECT(&outcome, repo.directory, CONCLUDE_REGRESSION,
-                 "SLOWER: 3 slower, 18 same: slower-3 ", "gate", "--base", base, "--head", head,
-                 "--policy", path, "--bench", either, "--sandbox", "off");
-    assert_non_null(
-        strstr(outcome.output, "18 series of unchanged code were launched and checked"));
+    PLUMB_EXPECT(&outcome, repo->directory, CONCLUDE_REGRESSION, "SLOWER: 12 slower, 9 same",
+                 "gate", "--base", base, "--head", head, "--policy", policy_path, "--bench", either,
+                 "--sandbox", "off");
+    plumb_said(&outcome, CONCLUDE_REGRESSION,
+               "9 series of unchanged code were launched and checked");
     free(script);
     free(either);
     fake_bench_remove(&fake);
-    free(changed);
+}
+
+// What a series would launch tells which of a library's kernels has changed. nvcc takes most of the
+// time, so the kernels that changed are those of one build.
+TEST(kernels_of_one_library_are_told_apart)
+{
+    static struct helper_repo repo;
+    static struct plumb_outcome outcome;
+    static const struct {
+        struct seven_edits edits;
+        const char *said;
+    } changes[] = {
+        // A constant, a number of threads, a pointer, and what is not seen, each in its own kernel.
+        {{{"* 3.5f", "kernel5<<<1, 256", "(float *)args->c);", "{ kernel2<<<"},
+          {"* 3.25f", "kernel5<<<1, 128", "(float *)args->c + 4);",
+           "{ cudaFree(nullptr); kernel2<<<"}},
+         "OK by the compiler's report alone: 12 not measured, 9 same"},
+        {{{"return x + 1;"}, {"return x + 2;"}},
+         "OK by the compiler's report alone: 21 not measured"},
+        {{{"#include <cuda_runtime.h>\n"}, {"#include <cuda_runtime.h>\n\n// more\n"}},
+         "OK: 21 same"},
+        // What is not seen is not the same, be it before any launch.
+        {{{"#include <cuda_runtime.h>\n"},
+          {"#include <cuda_runtime.h>\nstatic const cudaError_t early = cudaFree(nullptr);\n"}},
+         "OK by the compiler's report alone: 21 not measured"},
+    };
+    char base[OBJECT_ID_TEXT], heads[ARRAY_COUNT(changes)][OBJECT_ID_TEXT];
+    if (!have_nvcc()) {
+        skip_without("nvcc", "there is no nvcc: kernels of one library are not told apart");
+    }
+    char *path = seven_begin(&repo, base);
+    for (size_t i = 0; i < draws(ARRAY_COUNT(changes)); i++) { // each is compiled by nvcc
+        char *branch = xprintf("change%zu", i);
+        commit_seven(heads[i], &repo, base, branch, &changes[i].edits);
+        PLUMB_EXPECT(&outcome, repo.directory, CONCLUDE_OK, changes[i].said, "gate", "--static",
+                     "--base", base, "--head", heads[i], "--policy", path);
+        free(branch);
+    }
+    PLUMB_EXPECT(&outcome, repo.directory, 0, "static: slower-", "report", "--format", "json");
+    four_are_blamed_on_a_gpu(&repo, path, base, heads[0]);
+    char *stricter = xprintf("%s[problems \"one\"]\n\tproblem = 128x64x64:fp32\n"
+                             "\tproblem = 64x64x128:fp32\n[gate]\n\tstatic-alone = fail\n",
+                             policy);
+    helper_write_text(path, stricter);
+    PLUMB_EXPECT(&outcome, repo.directory, CONCLUDE_UNDECIDED,
+                 "NOTHING JUDGED: 12 not measured, 9 same: static: slower-", "gate", "--static",
+                 "--base", base, "--head", heads[0], "--policy", path);
+    free(stricter);
     free(path);
     helper_repo_remove(&repo);
 }
