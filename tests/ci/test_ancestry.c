@@ -237,9 +237,13 @@ static void measure(struct world *w, int at)
     const int code = w->commits[at].code;
     const double now = atof(takes[code]);
     const double then = base < 0 ? now : atof(takes[w->commits[base].code]);
-    plumb(w, "run", w->commits[at].id, "-n");
-    char *plan = xstrdup(outcome.output);
-    const bool planned = w->measured[code] && !strstr(plan, "nothing to do");
+    bool planned = w->measured[code];
+    char *plan = NULL;
+    if (planned) {
+        plumb(w, "run", w->commits[at].id, "-n");
+        plan = xstrdup(outcome.output);
+        planned = !strstr(plan, "nothing to do");
+    }
     const long plain = rows_of(w, "measurements WHERE plain = 1"), links = rows_of(w, "links");
     plumb(w, "run", w->commits[at].id, NULL);
     const long fresh = rows_of(w, "measurements WHERE plain = 1") - plain;
@@ -354,7 +358,7 @@ static void check_tells_what_is_open(struct world *w)
 
 TEST(a_run_holds_each_commit_against_its_first_parent)
 {
-    for (uint64_t seed = 1; seed <= 3 * draws(2); seed++) {
+    for (uint64_t seed = 1; seed <= draws(ARRAY_COUNT(policies)); seed++) {
         struct world w = {.topic = -1, .random = {seed}, .policy = policies[seed % 3]};
         char *clean = xprintf("cd '%s' && rm -rf *.db *.db-*", directory);
         assert_int_equal(system(clean), 0);
