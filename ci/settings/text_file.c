@@ -91,13 +91,18 @@ int output_file_open(struct output_file *out, const char *path, struct error *er
     if (plain)
         temporary = xprintf("%s.XXXXXX", real ? real : path);
     int fd = plain ? mkstemp(temporary) : open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || (plain && fchmod(fd, 0644))) {
+    FILE *file = fd < 0 || (plain && fchmod(fd, 0644)) ? NULL : fdopen(fd, "w");
+    if (!file) {
         error_set(err, "%s: cannot be written: %s", path, write_failure(errno));
+        if (fd >= 0)
+            close(fd);
+        if (fd >= 0 && plain)
+            unlink(temporary);
         free(temporary);
         free(real);
         return -1;
     }
-    *out = (struct output_file){fdopen(fd, "w"), real ? real : xstrdup(path), temporary};
+    *out = (struct output_file){file, real ? real : xstrdup(path), temporary};
     return 0;
 }
 

@@ -3,9 +3,14 @@
 // Loaded before plumb's libraries (LD_PRELOAD), makes one told step of it fail: a call of SQLite,
 // of libgit2, of libxml2's writer or of the system that its own code makes. A step is the function
 // called and the STEPS_DEPTH return addresses in plumb above it, so the same call on behalf of two
-// callers is two steps. STEPS_LOG names a file that gets a line for each step when it is first
-// made: its key, the function, the addresses. STEPS_FAIL is the key of the step that fails, the
-// first time alone.
+// callers is two steps.
+//
+// The program does not begin by itself. Once its libraries are loaded it reads lines from the
+// descriptor STEPS_ASKED: `fail KEY`, or `list FILE`. For each it forks, the child begins in the
+// folder STEPS_FOLDER with an empty standard output, and its wait status goes to STEPS_ENDED: a
+// fork costs a tenth of what loading does. In the child the step with this key (0: none) fails the
+// first time that it is made; FILE gets a line for each step when it is first made: its key, the
+// function, the addresses.
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
@@ -16,12 +21,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-enum { SEEN_MAX = 1 << 16, FRAMES = 32 };
+enum { SEEN_MAX = 1 << 16, FRAMES = 32, HANGS_S = 60 };
 
 static struct {
-    bool begun, busy;
+    bool busy;
     uintptr_t loaded, from, to; // plumb's code
     int log, depth;             // log < 0: none
     pid_t process;              // what it forks makes no steps
@@ -50,27 +56,59 @@ static void end(void)
     steps.busy = true;
 }
 
-static void begin(void)
+// What was asked becomes what this process does.
+static void begin(const char *asked)
+{
+    const char *folder = getenv("STEPS_FOLDER");
+    if (strncmp(asked, "fail ", 5) == 0)
+        steps.failing = strtoull(asked + 5, NULL, 16);
+    else
+        steps.log = open(asked + 5, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (!folder || chdir(folder) || ftruncate(1, 0) || lseek(1, 0, SEEK_SET))
+        _exit(99);
+    alarm(HANGS_S);
+    steps.process = getpid();
+    atexit(end);
+}
+
+// Returns in each child that is to begin.
+static void serve(int from, int to)
+{
+    char asked[4096];
+    FILE *lines = fdopen(from, "r");
+    while (lines && fgets(asked, sizeof(asked), lines)) {
+        int status = 0;
+        asked[strcspn(asked, "\n")] = '\0';
+        const pid_t child = fork();
+        if (child == 0) {
+            close(from);
+            close(to);
+            begin(asked);
+            return;
+        }
+        if (child < 0 || waitpid(child, &status, 0) < 0 || write(to, &status, sizeof(status)) < 0)
+            break;
+    }
+    _exit(0);
+}
+
+__attribute__((constructor)) static void load(void)
 {
     char program[4096];
     const ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
     program[size > 0 ? size : 0] = '\0';
-    const char *name = strrchr(program, '/');
-    const char *log = getenv("STEPS_LOG"), *failing = getenv("STEPS_FAIL");
-    const char *depth = getenv("STEPS_DEPTH");
+    const char *name = strrchr(program, '/'), *depth = getenv("STEPS_DEPTH");
+    const char *asked = getenv("STEPS_ASKED"), *ended = getenv("STEPS_ENDED");
     void *frame;
-    steps.begun = true;
     steps.log = -1;
-    steps.process = getpid();
-    if (!name || strcmp(name, "/plumb") != 0)
+    if (!name || strcmp(name, "/plumb") != 0 || !depth || !asked || !ended)
         return;
+    // What the command starts is left alone.
+    unsetenv("STEPS_ASKED");
     dl_iterate_phdr(look, NULL);
     backtrace(&frame, 1); // loads what it needs
-    atexit(end);
-    steps.depth = depth ? atoi(depth) : 1;
-    steps.failing = failing ? strtoull(failing, NULL, 16) : 0;
-    if (log)
-        steps.log = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    steps.depth = atoi(depth);
+    serve(atoi(asked), atoi(ended));
 }
 
 // The step's key; its addresses go to `text`.
@@ -96,8 +134,6 @@ static uint64_t key_of(const char *name, char *text, size_t size)
 
 static bool fails(const char *name, const void *caller)
 {
-    if (!steps.begun)
-        begin();
     const uintptr_t from = (uintptr_t)caller;
     if (steps.busy || from < steps.from || from >= steps.to || getpid() != steps.process)
         return false;
