@@ -146,7 +146,7 @@ static bool lies_in(const char *path, const char *folder)
 #define FOLDERS "PLUMB_FOLDERS"
 
 static const char *const written_by_all[] = {"/tmp", "/dev/shm"};
-enum { FOLDERS_MOST = ARRAY_COUNT(written_by_all) };
+enum { PROC = ARRAY_COUNT(written_by_all), FOLDERS_MOST };
 
 struct own_folder {
     char *path;              // NULL: none
@@ -266,6 +266,49 @@ static bool own_folder_show(const struct own_folder *folder, const char *of)
     return mount(folder->path, of, NULL, MS_BIND | MS_REC, NULL) == 0;
 }
 
+// ---- a /proc of its own
+//
+// /proc tells of the whole machine and of other processes, for example how many files are open. By
+// that a build would learn that the other one is there. So in a sandbox a library sees only what
+// /proc says of itself, and which processors there are.
+
+static const char *const shown_of_proc[] = {"self", "cpuinfo"};
+
+// Makes the folder; `path` stays NULL where there is no sandbox.
+static int own_proc_make(struct own_folder *out, struct error *err)
+{
+    *out = (struct own_folder){0};
+    if (!getenv(FOLDERS))
+        return 0;
+    out->path = xprintf("%s/library-XXXXXX", written_by_all[0]);
+    bool made = mkdtemp(out->path) != NULL;
+    for (size_t i = 0; made && i < ARRAY_COUNT(shown_of_proc); i++) {
+        char *from = xprintf("/proc/%s", shown_of_proc[i]);
+        char *to = xprintf("%s/%s", out->path, shown_of_proc[i]);
+        made = make_alike(to, from);
+        free(from);
+        free(to);
+    }
+    if (made)
+        return 0;
+    error_set(err, "host: a library can have no /proc of its own: %s", strerror(errno));
+    own_folder_free(out);
+    return -1;
+}
+
+// In the library's process; uses system calls only.
+static bool own_proc_show(const struct own_folder *folder)
+{
+    char from[64], to[128];
+    for (size_t i = 0; folder->path && i < ARRAY_COUNT(shown_of_proc); i++) {
+        snprintf(from, sizeof(from), "/proc/%s", shown_of_proc[i]);
+        snprintf(to, sizeof(to), "%s/%s", folder->path, shown_of_proc[i]);
+        if (mount(from, to, NULL, MS_BIND, NULL))
+            return false;
+    }
+    return !folder->path || mount(folder->path, "/proc", NULL, MS_BIND | MS_REC, NULL) == 0;
+}
+
 // ---- hiding files from a library ----
 //
 // A folder is hidden by mounting another one over it, which needs no file system of its own. The
@@ -318,11 +361,11 @@ static int veil_make(struct veil *out, const char *library, struct error *err)
     }
     if (references && *out->own)
         out->hidden[out->count++] = references;
-    for (size_t i = 0; i < FOLDERS_MOST; i++) {
+    for (size_t i = 0; i < PROC; i++) {
         if (own_folder_make(&out->folders[i], written_by_all[i], err))
             return -1;
     }
-    return 0;
+    return own_proc_make(&out->folders[PROC], err);
 }
 
 static void veil_free(struct veil *veil)
@@ -338,11 +381,13 @@ static void veil_free(struct veil *veil)
 // Makes /proc read-only. A library that may write to its files can slow the other side's process
 // (clear_refs), have it killed when memory is short (oom_score_adj), or reset its own peak of
 // memory. Does nothing if the sandbox has done so already, or if the system allows it to nobody.
-static void close_proc(void)
+static void close_proc(bool own)
 {
     const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
     if (mount("/proc", "/proc", NULL, MS_BIND | MS_REC, NULL) == 0)
         mount(NULL, "/proc", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | flags, NULL);
+    if (own)
+        mount(NULL, "/proc/self", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | flags, NULL);
 }
 
 // Shows the library's folder in place of each hidden one, in a process with its own mount
@@ -360,14 +405,16 @@ static bool veil_draw(const struct veil *veil)
     // From here on the library's folder is not where it was.
     if (veil->among && mount(veil->own, veil->among, NULL, MS_BIND, NULL))
         return false;
-    for (size_t i = 0; i < FOLDERS_MOST; i++) {
+    if (!own_proc_show(&veil->folders[PROC]))
+        return false;
+    for (size_t i = 0; i < PROC; i++) {
         if (!own_folder_show(&veil->folders[i], written_by_all[i]))
             return false;
     }
     // The folder in which it stands is still the one that all have.
     if (veil->folders[0].path && chdir(written_by_all[0]))
         return false;
-    close_proc();
+    close_proc(veil->folders[PROC].path != NULL);
     return true;
 }
 

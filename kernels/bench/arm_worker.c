@@ -47,6 +47,9 @@
 //   memory    Both builds have the same pages for outputs and workspaces. So a process may only
 //             give advice that concerns itself: pages that it took out or moved would cost the
 //             other build time.
+//   others    Both builds see the same machine, and a build that has looked at it may learn that
+//             the other one is there: by a lock, by a queue, by how much memory or room is free. So
+//             locks are said not to exist, and the machine is not asked.
 //   later     A process may not have the system do anything later, when it stands still: a timer
 //             interrupts whoever runs then, and a signal wakes it. SIGCONT ends every stop, and
 //             many things send it: a file that is read, a lease that is broken, a queue that is
@@ -96,6 +99,12 @@ static const int refused[] = {
     SYS_shmget,
     SYS_shmat,
     SYS_shmctl,
+    SYS_semget,
+    SYS_msgget,
+    SYS_semctl,
+    SYS_msgctl,
+    SYS_syslog,
+    SYS_quotactl,
     SYS_mbind,
     SYS_move_pages,
     SYS_migrate_pages,
@@ -256,6 +265,26 @@ static void add_page_cache(struct list *list)
            IF_EQUAL(0, 1, 0), RETURN(SECCOMP_RET_ERRNO | EOPNOTSUPP), ALLOW);
 }
 
+// Refuses locks of files that both builds read, and questions about the whole machine.
+static void add_machine(struct list *list)
+{
+    static const int locks[] = {F_GETLK, F_SETLK, F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW};
+    static const int asks[] = {
+        SYS_sysinfo,
+        SYS_statfs,
+        SYS_fstatfs,
+#ifdef SYS_ustat
+        SYS_ustat,
+#endif
+    };
+    const uint32_t none = SECCOMP_RET_ERRNO | ENOLCK;
+    APPEND(list, IF_EQUAL(SYS_flock, 0, 1), RETURN(none));
+    APPEND(list, IF_EQUAL(SYS_fcntl, 0, 1 + 2 * ARRAY_COUNT(locks) + 1), LOAD(args[1]));
+    match(list, locks, ARRAY_COUNT(locks), none);
+    APPEND(list, LOAD(nr));
+    match(list, asks, ARRAY_COUNT(asks), SECCOMP_RET_ERRNO | ENOSYS);
+}
+
 // Refuses all that makes, changes or renames a file, as a read-only file system does.
 static void add_no_changes(struct list *list)
 {
@@ -295,6 +324,7 @@ static int worker_filter(bool changes, struct error *err)
            LOAD(nr), BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_NUMBERS, 0, 1), REFUSE);
     add_processes(&list);
     add_memory(&list);
+    add_machine(&list);
     add_files(&list);
     add_page_cache(&list);
     if (!changes)

@@ -125,6 +125,11 @@ TEST(it_does_not_know_what_others_read)
     assert_contained("asks_what_is_cached");
 }
 
+TEST(it_does_not_know_what_the_machine_has)
+{
+    assert_contained("asks_the_machine");
+}
+
 TEST(it_has_no_counters_of_the_processor)
 {
     assert_contained("counts");
@@ -146,6 +151,15 @@ TEST(it_writes_to_no_file_of_a_process)
 {
     need_namespaces();
     assert_contained("tells_the_system");
+}
+
+TEST(in_a_sandbox_it_reads_of_no_process_but_itself)
+{
+    need_namespaces();
+    setenv("PLUMB_FOLDERS", "own", 1);
+    assert_contained("reads_of_the_machine");
+    assert_contained("tells_the_system");
+    unsetenv("PLUMB_FOLDERS");
 }
 
 // Containers, and what guards bubblewrap on some systems, forbid namespaces within namespaces. Then

@@ -18,18 +18,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -310,6 +315,44 @@ static int asks_what_is_cached(const struct plumb_args *args, void *stream)
     return 0;
 }
 
+// By what both builds have in common, one can learn that the other is there.
+static int asks_the_machine(const struct plumb_args *args, void *stream)
+{
+    struct flock whole = {.l_type = F_RDLCK};
+    struct sysinfo machine;
+    struct statfs disk;
+    const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    (void)stream;
+    if (file < 0 || flock(file, LOCK_SH) == 0 || errno != ENOLCK ||
+        fcntl(file, F_SETLK, &whole) == 0 || fcntl(file, F_GETLK, &whole) == 0 ||
+        fcntl(file, F_OFD_SETLK, &whole) == 0 || fcntl(file, F_OFD_GETLK, &whole) == 0 ||
+        errno != ENOLCK || semget(IPC_PRIVATE, 1, 0600) >= 0 || msgget(IPC_PRIVATE, 0600) >= 0 ||
+        sysinfo(&machine) == 0 || statfs("/tmp", &disk) == 0 || fstatfs(file, &disk) == 0)
+        return 1;
+    close(file);
+    multiply(args);
+    return 0;
+}
+
+// What /proc says of all, and of other processes.
+static int reads_of_the_machine(const struct plumb_args *args, void *stream)
+{
+    static const char *const hidden[] = {"/proc/meminfo", "/proc/stat", "/proc/loadavg",
+                                         "/proc/1",       "/proc/sys",  "/proc/locks"};
+    static const char *const shown[] = {"/proc/self/maps", "/proc/self/fd", "/proc/cpuinfo"};
+    (void)stream;
+    for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++) {
+        if (access(hidden[i], F_OK) == 0)
+            return 1;
+    }
+    for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+        if (access(shown[i], R_OK))
+            return 2;
+    }
+    multiply(args);
+    return 0;
+}
+
 // Takes a fifth of a second.
 static int sleeps(const struct plumb_args *args, void *stream)
 {
@@ -454,6 +497,8 @@ static const struct plumb_kernel kernels[] = {
     KERNEL(peeks),
     KERNEL(leaves_files),
     KERNEL(asks_what_is_cached),
+    KERNEL(asks_the_machine),
+    KERNEL(reads_of_the_machine),
     KERNEL(empties),
     KERNEL(arms),
     KERNEL(counts),
