@@ -14,32 +14,43 @@ complain() {
 	failed=1
 }
 
+# Each check prints what is not there, and few programs are started: a process for each path, figure
+# and message took half a minute of a processor.
+told="${TMPDIR:-/tmp}/docs.$$"
+trap 'rm -f "$told"*' EXIT
 rooms='ci|runner|model|kernels|baselines|reports|tests|\.github'
-pages=$(find . -name '*.md' -not -path './build/*' -not -path './.git/*' -not -name CHANGELOG.md)
-for page in $pages; do
-	here=$(dirname "$page")
+find . -name '*.md' -not -path './build/*' -not -path './.git/*' -not -name CHANGELOG.md >"$told.pages"
+{
 	# Paths with a room in front; words such as NAME, <file>, * and {a,b} stand for many.
-	for path in $(grep -oE "\`($rooms)/[A-Za-z0-9_./-]+\`" "$page" | tr -d '`' | sort -u); do
-		case $path in *NAME* | *NNNN*) continue ;; esac
-		[ -e "$path" ] || [ -e "$here/$path" ] || complain "$page: there is no $path"
-	done
-	for link in $(grep -oE '\]\([^)#]+\)' "$page" | sed 's/^](//;s/)$//' | grep -v '://' | sort -u); do
-		[ -e "$here/$link" ] || [ -e "$link" ] || complain "$page: there is no $link"
-	done
-done
+	xargs grep -oHE "\`($rooms)/[A-Za-z0-9_./-]+\`" <"$told.pages" | tr -d '`' | sort -u |
+		while IFS=: read -r page path; do
+			case $path in *NAME* | *NNNN*) continue ;; esac
+			[ -e "$path" ] || [ -e "${page%/*}/$path" ] || echo "$page: there is no $path"
+		done
+	xargs grep -oHE '\]\([^)#]+\)' <"$told.pages" | grep -v '://' | sed 's/\](//;s/)$//' | sort -u |
+		while IFS=: read -r page link; do
+			[ -e "${page%/*}/$link" ] || [ -e "$link" ] || echo "$page: there is no $link"
+		done
+} >"$told"
 
 rows=$(sed -n '/^## What it reaches/,/^## /p' README.md | grep -E '^\| .*\]\(' || true)
 [ -n "$rows" ] || complain "README.md: no table of what it reaches, or without links"
 echo "$rows" | while IFS= read -r row; do
 	links=$(echo "$row" | grep -oE '\]\([^)]+\)' | sed 's/^](//;s/)$//')
-	for figure in $(echo "$row" | sed 's/\[[^]]*\]([^)]*)//g' | grep -oE '[0-9]+([.,][0-9]+)*' | sort -u); do
-		# shellcheck disable=SC2086 # a list of files
-		cat $links | grep -qE "(^|[^0-9.,])$figure([^0-9]|$)" || echo "README.md: $figure is not in $links"
-	done
-done >"${TMPDIR:-/tmp}/docs.$$"
-cat "${TMPDIR:-/tmp}/docs.$$"
-[ -s "${TMPDIR:-/tmp}/docs.$$" ] && failed=1
-rm -f "${TMPDIR:-/tmp}/docs.$$"
+	echo "$row" | sed 's/\[[^]]*\]([^)]*)//g' | grep -oE '[0-9]+([.,][0-9]+)*' | sort -u >"$told.figures"
+	# shellcheck disable=SC2086 # a list of files
+	awk -v files="$(echo $links)" -v figures="$told.figures" '
+	{ text = text "\n" $0 }
+	END {
+		while ((getline figure <figures) > 0) {
+			escaped = figure
+			gsub(/\./, "\\.", escaped)
+			if (text !~ "[^0-9.,]" escaped "([^0-9]|$)") print "README.md: " figure " is not in " files
+		}
+	}' $links
+done >>"$told"
+cat "$told"
+[ ! -s "$told" ] || failed=1
 
 example=$(sed -nE 's/^    (slower  .*|SLOWER: .*)/\1/p' README.md)
 [ -n "$example" ] || complain "README.md: no example of a verdict"
@@ -53,10 +64,12 @@ commands=$("$plumb" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 [ -n "$commands" ] || complain "$plumb --help lists no commands"
 for command in $commands; do
 	row=$(grep "^| .plumb $command. |" ci/guide/COMMANDS.md) || complain "ci/guide/COMMANDS.md: no plumb $command"
-	help=$("$plumb" "$command" --help)
+	help=" $("$plumb" "$command" --help | tr '\n' ' ') "
 	for option in $(echo "$row" | grep -oE -e '--[a-z-]+' | sort -u); do
-		echo "$help" | grep -qE -e "$option([= ]|\$)" ||
-			complain "ci/guide/COMMANDS.md: plumb $command has no $option"
+		case $help in
+		*"$option"[=\ ]*) ;;
+		*) complain "ci/guide/COMMANDS.md: plumb $command has no $option" ;;
+		esac
 	done
 done
 
@@ -67,15 +80,15 @@ lines=$(echo "$lines" | sort | uniq -d)
 [ -z "$lines" ] || complain "CHANGELOG.md: twice: $lines"
 
 # Texts of C are joined where they are cut into lines; "…" in a message stands for anything.
-texts="${TMPDIR:-/tmp}/docs.$$"
 find ci runner model kernels baselines reports -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | xargs cat |
-	tr '\n' ' ' | sed -E 's/" *"//g' >"$texts"
+	tr '\n' ' ' | sed -E 's/" *"//g' >"$told.texts"
 messages=$(sed -nE 's/^\| (`.*`[^|]*) \|.*\|.*\|$/\1/p' ci/guide/TROUBLESHOOTING.md |
 	grep -v "the compiler's lines" | grep -oE '`[^`]+`' | tr -d '`' | sed 's/ *… */\n/g' | grep -v '^[;: ]*$')
 [ "$(echo "$messages" | wc -l)" -gt 40 ] || complain "ci/guide/TROUBLESHOOTING.md: few messages were found in it"
-echo "$messages" >"$texts.messages"
-while IFS= read -r message; do
-	grep -qF -e "$message" "$texts" || complain "ci/guide/TROUBLESHOOTING.md: no source says: $message"
-done <"$texts.messages"
-rm -f "$texts" "$texts.messages"
+echo "$messages" >"$told.messages"
+awk 'NR == FNR { texts = texts $0; next }
+	!index(texts, $0) { print "ci/guide/TROUBLESHOOTING.md: no source says: " $0 }' \
+	"$told.texts" "$told.messages" >"$told"
+cat "$told"
+[ ! -s "$told" ] || failed=1
 exit $failed
