@@ -3,6 +3,8 @@
 // Makes large stores, for measurements of speed.
 #include "tests/helpers/helper_grown.h"
 
+#include "baselines/pack.h"
+#include "baselines/statement.h"
 #include "tests/helpers/helper_store.h"
 
 #include <math.h>
@@ -119,15 +121,21 @@ static void record_build(struct store *store, const struct run *run, const struc
     must(store_record_build(store, &run->head, &build, &err), &err);
 }
 
+// Lets all series go one commit on; a kernel's series share its code.
+static void move_all(struct grown *walks, uint64_t *seed)
+{
+    for (unsigned s = 0; s < GROWN_SERIES; s++) {
+        advance(&walks[s], seed);
+        walks[s].code = walks[s - s % GROWN_PROBLEMS].code;
+    }
+}
+
 void grown_save(struct store *store, struct grown *walks, unsigned number, uint64_t *seed)
 {
     struct run run = {0};
     struct error err;
     grown_commit(&run, number);
-    for (unsigned s = 0; s < GROWN_SERIES; s++) {
-        advance(&walks[s], seed);
-        walks[s].code = walks[s - s % GROWN_PROBLEMS].code; // a kernel's series share its code
-    }
+    move_all(walks, seed);
     record_build(store, &run, walks);
     must(store_begin_run(store, &run, &err), &err);
     for (unsigned s = 0; s < GROWN_SERIES; s++) {
@@ -142,4 +150,172 @@ void grown_save(struct store *store, struct grown *walks, unsigned number, uint6
     }
     must(store_finish_run(store, &run, &err), &err);
     run_free(&run);
+}
+
+// ---- many commits at once ----
+
+enum { GROWN_KERNELS = GROWN_SERIES / GROWN_PROBLEMS };
+
+struct grown_keys {
+    int64_t commit, codes[GROWN_KERNELS];
+};
+
+struct grown_bulk {
+    struct store *store;
+    struct grown_keys *keys; // of each commit
+    size_t count, room;
+    int64_t link_tool;
+    sqlite3_stmt *measurement, *samples, *result, *prediction, *link;
+};
+
+static sqlite3_stmt *prepare(struct store *store, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL)) {
+        fprintf(stderr, "helper_grown: %s: %s\n", sql, sqlite3_errmsg(store->db));
+        exit(1);
+    }
+    return statement;
+}
+
+// Runs a statement with these numbers as its first parameters.
+static void run_with(sqlite3_stmt *statement, const double *numbers, int count)
+{
+    for (int i = 0; i < count; i++)
+        sqlite3_bind_double(statement, i + 1, numbers[i]);
+    if (sqlite3_step(statement) != SQLITE_DONE) {
+        fprintf(stderr, "helper_grown: %s\n", sqlite3_errmsg(sqlite3_db_handle(statement)));
+        exit(1);
+    }
+    sqlite3_reset(statement);
+}
+
+static void pragmas(struct store *store, const char *sql)
+{
+    if (sqlite3_exec(store->db, sql, NULL, NULL, NULL)) {
+        fprintf(stderr, "helper_grown: %s: %s\n", sql, sqlite3_errmsg(store->db));
+        exit(1);
+    }
+}
+
+// The keys that the newest run's commit and codes have.
+static void note_keys(struct grown_bulk *b)
+{
+    sqlite3_stmt *row = prepare(b->store, "SELECT max(commit_key) FROM commits");
+    b->keys = xgrow(b->keys, b->count, &b->room, sizeof(*b->keys));
+    struct grown_keys *keys = &b->keys[b->count++];
+    sqlite3_step(row);
+    keys->commit = sqlite3_column_int64(row, 0);
+    sqlite3_finalize(row);
+    row = prepare(b->store, "SELECT x.code_key FROM commit_builds JOIN build_codes x "
+                            "USING (build_key) JOIN kernels k USING (kernel_key) "
+                            "WHERE commit_key = ? ORDER BY k.name");
+    sqlite3_bind_int64(row, 1, keys->commit);
+    for (int k = 0; k < GROWN_KERNELS && sqlite3_step(row) == SQLITE_ROW; k++)
+        keys->codes[k] = sqlite3_column_int64(row, 0);
+    sqlite3_finalize(row);
+}
+
+struct grown_bulk *grown_bulk_begin(struct store *store, struct grown *walks, uint64_t *seed)
+{
+    struct grown_bulk *b = xcalloc(1, sizeof(*b));
+    struct error err;
+    b->store = store;
+    grown_save(store, walks, 0, seed);
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL); // it forbids to go without
+    pragmas(store, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF; "
+                   "PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF; "
+                   "PRAGMA cache_size = -4000000");
+    must(store_begin_batch(store, &err), &err);
+    b->measurement = prepare(
+        store, "INSERT INTO measurements (run_key, series_key, role, plain, commit_key, commit_s, "
+               "code_key, state, time_ns, clock_hz, samples, max_error, tolerance, seed, "
+               "regime_key, detail_key, memory_bytes, beside) SELECT ?1, series_key, role, plain, "
+               "?2, ?3, ?4, state, ?5, ?6, samples, max_error, tolerance, seed, regime_key, "
+               "detail_key, memory_bytes, beside FROM measurements WHERE measurement_key = ?7");
+    b->samples = prepare(store, "INSERT INTO samples (measurement_key, packed) VALUES (?, ?)");
+    b->result = prepare(store, "INSERT INTO results SELECT ?1, series_key, base_code_key, ?2, "
+                               "control, reused, base_key, ?3, pairs, pair_sd, pair_sd_mad "
+                               "FROM results WHERE run_key = 1 AND series_key = ?4");
+    b->prediction = prepare(
+        store, "INSERT INTO predictions SELECT series_key, ?1, model_key, made_s, why, time_ns, "
+               "clock_hz, clock_exponent, band, bound, ?3, band_95, bias_rows FROM predictions "
+               "WHERE run_key = 1 AND series_key = ?2");
+    b->link = prepare(
+        store, "INSERT INTO links (uid, series_key, base_code_key, head_code_key, base_commit_key, "
+               "head_commit_key, tool_key, made_s, back, kind, log_ratio, error, log_evidence, "
+               "pairs, processes) VALUES (?13, ?1, ?2, ?3, ?4, ?5, (SELECT tool_key FROM runs "
+               "WHERE run_key = 1), ?6, ?7, ?14, ?8, ?9, ?10, ?11, ?12)");
+    note_keys(b);
+    return b;
+}
+
+static void bulk_result(struct grown_bulk *b, unsigned s, const struct grown *walk, int64_t time_s,
+                        uint64_t *seed)
+{
+    struct sample samples[GROWN_SAMPLES];
+    struct result r;
+    char parts[160];
+    unsigned char *packed;
+    size_t size;
+    const double level_ns = exp(walk->log_level + walk->drift), run = (double)b->count;
+    const struct grown_keys *keys = &b->keys[b->count - 1];
+    const double code = (double)keys->codes[s / GROWN_PROBLEMS];
+    grown_samples(samples, level_ns, seed);
+    grown_result(&r, s, walk, samples);
+    run_with(b->measurement,
+             (const double[]){run, (double)keys->commit, (double)time_s, code,
+                              measurement_time_ns(&r.head), measurement_clock_hz(&r.head), s + 1},
+             7);
+    const int64_t key = sqlite3_last_insert_rowid(b->store->db);
+    pack_samples(&packed, &size, samples, GROWN_SAMPLES);
+    sqlite3_bind_blob64(b->samples, 2, packed, size, SQLITE_STATIC);
+    run_with(b->samples, (const double[]){(double)key}, 1);
+    free(packed);
+    run_with(b->result, (const double[]){run, code, (double)key, s + 1}, 4);
+    snprintf(parts, sizeof(parts),
+             "[[\"launch\",2000],[\"prologue\",1500.5],[\"mainloop\",%.17g],[\"epilogue\",%.17g]]",
+             level_ns * 0.8, level_ns * 0.1);
+    sqlite3_bind_text(b->prediction, 3, parts, -1, SQLITE_STATIC);
+    run_with(b->prediction, (const double[]){run, s + 1}, 2);
+}
+
+void grown_bulk_save(struct grown_bulk *b, struct grown *walks, uint64_t *seed)
+{
+    struct run run = {0};
+    struct error err;
+    grown_commit(&run, (unsigned)b->count);
+    move_all(walks, seed);
+    record_build(b->store, &run, walks);
+    must(store_begin_run(b->store, &run, &err), &err);
+    note_keys(b);
+    for (unsigned s = 0; s < GROWN_SERIES; s++)
+        bulk_result(b, s, &walks[s], run.head.time_s, seed);
+    must(store_finish_run(b->store, &run, &err), &err);
+    run_free(&run);
+}
+
+void grown_bulk_link(struct grown_bulk *b, unsigned s, const struct link *l)
+{
+    const struct grown_keys *head = &b->keys[b->count - 1], *base = head - l->back;
+    sqlite3_bind_text(b->link, 13, l->uid, -1, SQLITE_STATIC);
+    sqlite3_bind_text(b->link, 14, verdict_kind_name(l->kind), -1, SQLITE_STATIC);
+    run_with(b->link,
+             (const double[]){s + 1, (double)base->codes[s / GROWN_PROBLEMS],
+                              (double)head->codes[s / GROWN_PROBLEMS], (double)base->commit,
+                              (double)head->commit, (double)l->made_s, l->back, l->log_ratio,
+                              l->error, l->log_evidence, l->pairs, l->processes},
+             12);
+}
+
+void grown_bulk_end(struct grown_bulk *b)
+{
+    struct error err;
+    sqlite3_stmt *all[] = {b->measurement, b->samples, b->result, b->prediction, b->link};
+    for (size_t i = 0; i < ARRAY_COUNT(all); i++)
+        sqlite3_finalize(all[i]);
+    must(store_commit_batch(b->store, &err), &err);
+    pragmas(b->store, "PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = WAL");
+    free(b->keys);
+    free(b);
 }

@@ -20,8 +20,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { CODES_PER_BATCH = 10 };
-
 static void must(int status, const struct error *err)
 {
     if (status) {
@@ -41,17 +39,10 @@ static struct commit commit_of(unsigned number)
 }
 
 // One code in 50 is 1 to 3 % slower or faster than the one before.
-static void add_link(struct store *store, unsigned s, unsigned head, unsigned back, double step,
-                     uint64_t *seed)
+static struct link link_of(unsigned head, unsigned back, double step, uint64_t *seed)
 {
-    struct result base, result;
-    struct error err;
     const bool moved = back == 1 && fabs(step) > 0;
-    grown_result(&result, s, &(struct grown){.predicted_ns = 1, .code = head}, NULL);
-    grown_result(&base, s, &(struct grown){.predicted_ns = 1, .code = head - back}, NULL);
-    struct link l = {.base = commit_of(head - back),
-                     .head = commit_of(head),
-                     .tool_version = "0.1.0",
+    struct link l = {.tool_version = "0.1.0",
                      .made_s = 1700000000 + head,
                      .back = back,
                      .kind = !moved     ? VERDICT_SAME
@@ -63,6 +54,17 @@ static void add_link(struct store *store, unsigned s, unsigned head, unsigned ba
                      .pairs = 64,
                      .processes = 2};
     snprintf(l.uid, sizeof(l.uid), "%024x%08x", back, head);
+    return l;
+}
+
+static void add_link(struct store *store, unsigned s, unsigned head, struct link l)
+{
+    struct result base, result;
+    struct error err;
+    grown_result(&result, s, &(struct grown){.predicted_ns = 1, .code = head}, NULL);
+    grown_result(&base, s, &(struct grown){.predicted_ns = 1, .code = head - l.back}, NULL);
+    l.base = commit_of(head - l.back);
+    l.head = commit_of(head);
     memcpy(l.base_code, base.head_code, sizeof(l.base_code));
     memcpy(l.head_code, result.head_code, sizeof(l.head_code));
     const struct series series = {result.kernel, &result.problem, "GPU-0"};
@@ -78,36 +80,65 @@ static double step_at(unsigned s, unsigned code)
     return draw_unit(&seed) < 0.5 ? -size : size;
 }
 
+// The links of a series' code with those before it, each handed on.
+static void link_code(struct store *store, struct grown_bulk *bulk, unsigned s, unsigned code,
+                      uint64_t *seed)
+{
+    static const unsigned backs[] = {1, 8, 64};
+    for (size_t b = 0; b < ARRAY_COUNT(backs) && backs[b] <= code; b++) {
+        double step = 0;
+        for (unsigned k = code - backs[b] + 1; k <= code; k++)
+            step += step_at(s, k);
+        const struct link l = link_of(code, backs[b], step, seed);
+        if (bulk)
+            grown_bulk_link(bulk, s, &l);
+        else
+            add_link(store, s, code, l);
+    }
+}
+
+static void begin_walks(struct grown *walks)
+{
+    for (unsigned s = 0; s < GROWN_SERIES; s++)
+        walks[s] = (struct grown){
+            .log_level = 10 + 0.01 * s, .predicted_ns = exp(10 + 0.01 * s), .pinned = true};
+}
+
+static void fill(struct store *store, unsigned codes)
+{
+    struct grown walks[GROWN_SERIES];
+    uint64_t seed = 2028;
+    begin_walks(walks);
+    struct grown_bulk *bulk = grown_bulk_begin(store, walks, &seed);
+    for (unsigned c = 1; c < codes; c++) {
+        for (unsigned s = 0; s < GROWN_SERIES; s++)
+            walks[s].code = c;
+        grown_bulk_save(bulk, walks, &seed);
+        for (unsigned s = 0; s < GROWN_SERIES; s++)
+            link_code(store, bulk, s, c, &seed);
+    }
+    grown_bulk_end(bulk);
+}
+
 // Series from `still` on keep code number `kept`.
 static void add_codes(struct store *store, unsigned first, unsigned end, unsigned still,
                       unsigned kept)
 {
-    static const unsigned backs[] = {1, 8, 64};
-    struct grown walks[GROWN_SERIES] = {{0}};
+    struct grown walks[GROWN_SERIES];
     struct error err;
     uint64_t seed = 2028 + first;
-    for (unsigned s = 0; s < GROWN_SERIES; s++)
-        walks[s] = (struct grown){
-            .log_level = 10 + 0.01 * s, .predicted_ns = exp(10 + 0.01 * s), .pinned = true};
+    begin_walks(walks);
+    must(store_begin_batch(store, &err), &err);
     for (unsigned c = first; c < end; c++) {
-        if (c == first || c % CODES_PER_BATCH == 0)
-            must(store_begin_batch(store, &err), &err);
         for (unsigned s = 0; s < GROWN_SERIES; s++) {
             walks[s].code = s < still ? c : kept;
             walks[s].reused = s >= still;
         }
         grown_save(store, walks, c, &seed);
-        for (unsigned s = 0; s < still; s++) {
-            for (size_t b = 0; b < ARRAY_COUNT(backs) && backs[b] <= c; b++) {
-                double step = 0;
-                for (unsigned k = c - backs[b] + 1; k <= c; k++)
-                    step += step_at(s, k);
-                add_link(store, s, c, backs[b], step, &seed);
-            }
-        }
-        if (c + 1 == end || (c + 1) % CODES_PER_BATCH == 0)
-            must(store_commit_batch(store, &err), &err);
+        for (unsigned s = 0; s < still; s++)
+            link_code(store, NULL, s, c, &seed);
     }
+    must(store_commit_batch(store, &err), &err);
 }
 
 int main(int argc, char **argv)
@@ -131,7 +162,7 @@ int main(int argc, char **argv)
     must(store_info(&report, store, &err), &err);
     const unsigned first = (unsigned)report.counts.runs;
     if (!there)
-        add_codes(store, 0, (unsigned)codes, GROWN_SERIES, 0);
+        fill(store, (unsigned)codes);
     else if (nights)
         add_codes(store, first, first + (unsigned)nights, (unsigned)kernels * GROWN_PROBLEMS,
                   (unsigned)codes - 1);

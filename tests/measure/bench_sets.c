@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How often what is said with 95 % holds, and what is seen among the newest values:
-//     bench_sets sets [DRAWS]         steps in the middle: found, sets and sizes that hold the
-//     truth bench_sets power SD [DRAWS]     steps among the newest values, by the values before and
+//     bench_sets sets [DRAWS [SEED]]   steps in the middle: how many were found, and of these how
+//                                      many sets and sizes hold the truth, with the 95 % interval
+//                                      of that share
+//     bench_sets power SD [DRAWS]      steps among the newest values, by the values before and
 //     after
 #include "model/history/changepoint.h"
 #include "tests/helpers/helper_random.h"
@@ -33,17 +35,27 @@ static void make(double *values, size_t n, int kind, size_t at, struct random *r
     }
 }
 
-static void sets(int draws)
+// A share of `count` as Wilson's interval has it.
+static void print_share(double held, double count)
+{
+    const double z = 1.96, share = held / count, middle = share + z * z / (2 * count);
+    const double reach = z * sqrt(share * (1 - share) / count + z * z / (4 * count * count));
+    const double whole = 1 + z * z / count;
+    printf(" %5.0f %.3f (%.3f..%.3f)", held, share, (middle - reach) / whole,
+           (middle + reach) / whole);
+}
+
+static void sets(int draws, uint64_t seed)
 {
     static const size_t lengths[] = {10, 20, 40, 60, 100, 300};
     static const double steps[] = {1.5, 2, 3, 5};
     double values[MOST];
-    printf("noise          values step  found   sets width sizes\n");
+    printf("noise          values step  found width   sets that hold              sizes\n");
     for (size_t cell = 0; cell < KINDS * ARRAY_COUNT(lengths) * ARRAY_COUNT(steps); cell++) {
         const int kind = (int)(cell / (ARRAY_COUNT(lengths) * ARRAY_COUNT(steps)));
         const size_t n = lengths[cell / ARRAY_COUNT(steps) % ARRAY_COUNT(lengths)], at = n / 2;
         const double step = steps[cell % ARRAY_COUNT(steps)] * (kind == UNEQUAL ? 3 : 1);
-        struct random random = {cell + 1};
+        struct random random = {cell + 1 + 1000 * seed};
         double found = 0, held = 0, sized = 0, width = 0;
         for (int d = 0; d < draws; d++) {
             make(values, n, kind, at, &random);
@@ -60,9 +72,12 @@ static void sets(int draws)
             }
             changepoints_free(&c);
         }
-        printf("%-14s %6zu %4.1f   %.2f", kinds[kind], n, step, found / draws);
-        if (found > 0)
-            printf("   %.3f %5.1f %.3f", held / found, width / found, sized / found);
+        printf("%-14s %6zu %4.1f %6.0f", kinds[kind], n, step, found);
+        if (found > 0) {
+            printf(" %5.1f", width / found);
+            print_share(held, found);
+            print_share(sized, found);
+        }
         putchar('\n');
     }
 }
@@ -100,7 +115,7 @@ static void power(double step, int draws)
 int main(int count, char **words)
 {
     if (count >= 2 && strcmp(words[1], "sets") == 0)
-        sets(count > 2 ? atoi(words[2]) : 200);
+        sets(count > 2 ? atoi(words[2]) : 200, count > 3 ? (uint64_t)atoi(words[3]) : 0);
     else if (count >= 3 && strcmp(words[1], "power") == 0)
         power(atof(words[2]), count > 3 ? atoi(words[3]) : 100);
     else
