@@ -643,12 +643,10 @@ static size_t index_of(const struct remembering *r, int64_t series)
 
 static const double same_size = 0.1; // levels move a little as links come
 
-// Whether two changes of one series meet.
-static bool meets(const struct remembering *r, const struct stored_event_change *s,
+// Whether two changes of one series meet; the stored one's commits have these positions.
+static bool meets(const struct stored_event_change *s, size_t first, size_t last,
                   const struct event_change *c)
 {
-    const struct timeline *t = &r->events->timeline;
-    const size_t first = timeline_find(t, s->first), last = timeline_find(t, s->last);
     // The same links, reported at another commit since. Evidence alone is not enough, because many
     // changes have the same: measuring ends when a gate is certain.
     if (c->was && (strcmp(c->was, s->last) == 0 ||
@@ -699,10 +697,13 @@ static void recognise(struct remembering *r)
     for (size_t i = 0; i < r->stored_count; i++) {
         const struct stored_event *s = &r->stored[i];
         for (size_t k = 0; k < s->change_count; k++) {
-            const size_t series = index_of(r, s->changes[k].series);
+            const struct stored_event_change *c = &s->changes[k];
+            const size_t series = index_of(r, c->series);
+            const size_t first = timeline_find(&events->timeline, c->first);
+            const size_t last = timeline_find(&events->timeline, c->last);
             for (size_t t = series < r->set->count ? index.begin[series] : 0;
                  series < r->set->count && t < index.begin[series + 1]; t++) {
-                if (meets(r, &s->changes[k], index.touches[t].change))
+                if (meets(c, first, last, index.touches[t].change))
                     share(&with, index.touches[t].event);
             }
         }
@@ -917,27 +918,61 @@ static struct event_entry opinion(const struct remembering *r, const struct even
 
 // ---- keeping ----
 
+static int by_key(const void *left, const void *right)
+{
+    const struct stored_event_change *a = left, *b = right;
+    return (a->series > b->series) - (a->series < b->series);
+}
+
+// The changes of an event as the store keeps them, in the order of their series.
+static struct stored_event_change *changes_to_keep(const struct remembering *r,
+                                                   const struct event *e)
+{
+    const struct commit *commits = r->events->timeline.commits;
+    struct stored_event_change *changes = arena_alloc(r->arena, e->count * sizeof(*changes));
+    for (size_t i = 0; i < e->count; i++) {
+        const struct event_change *c = &e->changes[i];
+        changes[i] = (struct stored_event_change){r->set->series[c->series].series->key, "", "",
+                                                  c->size.value, c->log_evidence};
+        text_copy(changes[i].first, OBJECT_ID_TEXT, commits[c->first].id);
+        text_copy(changes[i].last, OBJECT_ID_TEXT, commits[c->last].id);
+    }
+    qsort(changes, e->count, sizeof(*changes), by_key);
+    return changes;
+}
+
+static bool same_changes(const struct stored_event *s, const struct stored_event_change *changes,
+                         size_t count)
+{
+    bool same = s->change_count == count;
+    for (size_t i = 0; same && i < count; i++) {
+        const struct stored_event_change *a = &s->changes[i], *b = &changes[i];
+        same = a->series == b->series && strcmp(a->first, b->first) == 0 &&
+               strcmp(a->last, b->last) == 0 && !(a->log_ratio < b->log_ratio) &&
+               !(a->log_ratio > b->log_ratio) && !(a->log_evidence < b->log_evidence) &&
+               !(a->log_evidence > b->log_evidence);
+    }
+    return same;
+}
+
+// Writes what the store does not have yet of an event, so that a look without news writes nothing.
 static int keep(struct remembering *r, const struct event *e, struct stored_event **stored,
                 const struct event_entry *now, struct error *err)
 {
-    const struct timeline *t = &r->events->timeline;
     struct stored_event *s = *stored;
     const bool told = s && s->entry_count && s->entries[s->entry_count - 1].state == now->state;
+    const bool withdrawn = e->state == EVENT_WITHDRAWN;
+    struct stored_event_change *changes = withdrawn ? NULL : changes_to_keep(r, e);
     struct stored_event fresh = {.cause = e->cause, .what = e->what ? e->what : ""};
+    if (told && (withdrawn || same_changes(s, changes, e->count)))
+        return 0;
     if (!s) {
         s = arena_copy(r->arena, &fresh, sizeof(fresh));
         memcpy(s->name, e->name, sizeof(s->name));
     }
-    if (e->state != EVENT_WITHDRAWN) {
-        s->changes = arena_alloc(r->arena, e->count * sizeof(*s->changes));
+    if (!withdrawn) {
+        s->changes = changes;
         s->change_count = e->count;
-    }
-    for (size_t i = 0; e->state != EVENT_WITHDRAWN && i < e->count; i++) {
-        const struct event_change *c = &e->changes[i];
-        s->changes[i] = (struct stored_event_change){r->set->series[c->series].series->key, "", "",
-                                                     c->size.value, c->log_evidence};
-        text_copy(s->changes[i].first, OBJECT_ID_TEXT, t->commits[c->first].id);
-        text_copy(s->changes[i].last, OBJECT_ID_TEXT, t->commits[c->last].id);
     }
     if (store_save_event(r->store, s, err) ||
         (!told && store_add_event_entry(r->store, s->key, now, err)))

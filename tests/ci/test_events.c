@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Events of stored histories: what has one cause is one event, and what was reported stays.
+#include "baselines/statement.h"
 #include "baselines/store.h"
 #include "ci/history/events.h"
 #include "tests/helpers/helper_history.h"
@@ -183,6 +184,26 @@ TEST(one_commit_is_one_event_and_a_later_one_that_undoes_it_fixes_it)
     store_close(store);
     assert_int_equal(events.list.count, 3);
     assert_int_equal(events.list.events[2].state, EVENT_FIXED);
+}
+
+TEST(a_look_without_news_writes_nothing_and_one_with_news_does)
+{
+    struct stored_event *stored;
+    size_t count;
+    struct store *store =
+        scene_store("unwritten.db", &(struct scene){.keep_code = true, .parents = true});
+    save_link(store, "control-1", 1, 10, 0.05, 30);
+    save_link(store, "control-2", 2, 10, 0.03, 30);
+    look(store, 1700500000, NULL);
+    const int written = sqlite3_total_changes(store->db);
+    look(store, 1700600000, NULL);
+    assert_int_equal(sqlite3_total_changes(store->db), written);
+    save_link(store, "control-3", 3, 10, 0.04, 30);
+    look(store, 1700700000, NULL);
+    assert_int_equal(store_load_events(&stored, &count, store, &scratch.arena, &err), 0);
+    store_close(store);
+    assert_int_equal(count, 1);
+    assert_int_equal(stored[0].change_count, 3);
 }
 
 // A link that the gate calls slower is reported at once, but stands only when its interval, with
