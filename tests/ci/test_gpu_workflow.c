@@ -57,8 +57,8 @@ static const char gh[] =
     "#!/bin/sh\n"
     "cd \"$(dirname \"$0\")/..\"\n"
     "case \"$*\" in\n"
-    "*/collaborators/*) who=${2%/permission}; cat permission.${who##*/} 2>/dev/null || "
-    "cat permission ;;\n"
+    "*/collaborators/*) who=${2%/permission}; who=permission.${who##*/}; [ -e \"$who\" ] || "
+    "who=permission; [ -s \"$who\" ] && cat \"$who\" ;;\n"
     "*/reviews*) cat reviews 2>/dev/null || true ;;\n"
     "*/pulls/7*) cat now ;;\n"
     "'run download'*) [ -e artifact ] || exit 1; rm -rf work/result; cp -a artifact work/result "
@@ -314,6 +314,51 @@ TEST(a_commit_is_approved_by_who_reviewed_it)
     free(elsewhere);
     free(quoted);
     free(disguised);
+}
+
+// Numbers of one value, which are different commits and different people.
+TEST(an_id_or_a_name_is_no_number)
+{
+    static const char *const ids[][2] = {
+        {"0e12345678901234567890123456789012345678", "0e98765432109876543210987654321098765432"},
+        {"1234567890123456789012345678901234567890", "1234567890123456789012345678909999999999"},
+        {"0000e2345678901234567890123456789012345a", "0000e2345678901234567890123456789012345a"}};
+    for (size_t i = 0; i < ARRAY_COUNT(ids); i++) {
+        const bool same = strcmp(ids[i][0], ids[i][1]) == 0;
+        char *now = xprintf("%s\n", ids[i][1]);
+        char *variables = xprintf("FROM=them/kernels BY=1000 HEAD=%s", ids[i][1]);
+        char *review = xprintf("COMMENTED\t1000\tMEMBER\t read %s \n", ids[i][0]);
+        char *others = xprintf("COMMENTED\t1e3\tNONE\t read %s \n", ids[i][1]);
+        helper_put(folder, "permission", "write\n");
+        helper_put(folder, "now", now);
+        helper_put(folder, "reviews", review);
+        if (same)
+            assert_int_equal(step(APPROVE, variables), 0);
+        else
+            assert_refused(variables, "no review of 1000 names the commit");
+        helper_put(folder, "reviews", others);
+        assert_refused(variables, "no review of 1000 names the commit");
+        free(others);
+        free(review);
+        free(variables);
+        free(now);
+    }
+}
+
+// GitHub knows no permission of a program that reviews.
+TEST(who_cannot_be_judged_stops_an_approval_and_is_named)
+{
+    char *now = xprintf("%s\n", head);
+    char *reviews = xprintf("COMMENTED\tmaintainer\tMEMBER\t read %s \n"
+                            "CHANGES_REQUESTED\tlint[bot]\tNONE\t\n",
+                            head);
+    helper_put(folder, "permission", "write\n");
+    helper_put(folder, "permission.lint[bot]", "");
+    helper_put(folder, "now", now);
+    helper_put(folder, "reviews", reviews);
+    assert_refused("FROM=them/kernels BY=maintainer", "lint[bot] requested changes, and GitHub");
+    free(reviews);
+    free(now);
 }
 
 TEST(who_forgets_a_variable_is_told_which)
