@@ -107,6 +107,37 @@ TEST(the_action_gates_and_fills_the_summary)
         0);
 }
 
+// A change may bring files that a pattern among the options would become, and reports of its own.
+TEST(nothing_that_a_change_brings_is_an_option_or_a_report)
+{
+    assert_int_equal(
+        shell("git checkout -q -b brings && echo x >--quiet=x && echo x >--kernel=plain && "
+              "rm -rf plumb-report && mkdir plumb-report && ln -s /etc/passwd "
+              "plumb-report/summary.md && "
+              "ln -s /etc/passwd plumb-report/more && git add . && git commit -qm brings && "
+              "git config remote.origin.url \"$PWD\" && rm -f summary test.log"),
+        0);
+    char *command =
+        xprintf("awk 'on { sub(/^ +/, \"\"); print } /run: [|]/ { blocks++; on = blocks "
+                "== 2 }' '" TEST_SOURCE "/.github/actions/gate/action.yml' >job.sh && "
+                "export GITHUB_STEP_SUMMARY=summary DEFAULT=main HEAD=HEAD "
+                "OUT=plumb-report RUNNER_TEMP=$PWD/tools && "
+                "BASE=$(git rev-parse origin/main) sh -e job.sh");
+    assert_int_equal(setenv("OPTIONS", "--k*", 1), 0);
+    assert_int_equal(shell(command), 4);
+    assert_int_equal(shell("grep -q -e '--k[*] is no option' test.log"), 0);
+    unsetenv("OPTIONS");
+    assert_int_equal(shell(command), 4);
+    assert_int_equal(
+        shell("grep -q 'plumb-report: came with the commit' test.log && test ! -e summary "
+              "&& test ! -e plumb-report"),
+        0);
+    assert_int_equal(shell("git reset -q --hard base && git checkout -q - && git branch -D brings "
+                           "&& git config --unset remote.origin.url"),
+                     0);
+    free(command);
+}
+
 // Each step is a runner of its own: what they share is what the job before uploads.
 TEST(the_matrix_measures_parts_and_judges_them_together)
 {
@@ -118,10 +149,11 @@ TEST(the_matrix_measures_parts_and_judges_them_together)
                 "here && /run: [|]/ { on = 1 }' '%s/%s'; }; cut measure >measure.sh && cut judge "
                 ">judge.sh && "
                 "PATH=%s:$PATH BASE=$(git rev-parse origin/main) HEAD=$(git rev-parse HEAD) && "
-                "export PATH BASE HEAD && for PART in 1 2 3 4; do export PART; sh -e measure.sh || "
-                "exit 9; done; "
-                "rm shard-2.db; sh -e judge.sh; test $? = 2 && rm parts.db && "
-                "PART=2 sh -e measure.sh && sh -e judge.sh",
+                "export PATH BASE HEAD DEFAULT=main RUNNER_TEMP=$PWD/temp && "
+                "mkdir -p temp/shards && for PART in 1 2 3 4; do export PART; sh -e measure.sh || "
+                "exit 9; done; rm shard-2.db; mv shard-?.db temp/shards && echo x >shard-9.db && "
+                "sh -e judge.sh; test $? = 2 && rm parts.db shard-9.db && "
+                "PART=2 sh -e measure.sh && mv shard-?.db temp/shards && sh -e judge.sh",
                 TEST_SOURCE, file, TEST_BIN);
     const int code = shell(command);
     free(command);

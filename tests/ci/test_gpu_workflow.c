@@ -93,7 +93,7 @@ static int run_script(const char *script, const char *variables)
     char *work = xprintf("%s/work", folder);
     char *command =
         xprintf("rm -f ../changed ../posted; PATH=%s/bin:$PATH REPOSITORY=us/kernels NUMBER=7 "
-                "BASE=%s HEAD=%s RUN=1 RUN_URL=https://example.org/run DEVICE=host "
+                "BASE=%s HEAD=%s RUN=1 RUN_URL=https://example.org/run DEVICE=host DEFAULT=main "
                 "GITHUB_STEP_SUMMARY=summary %s bash -e ../step.sh",
                 folder, base, head, variables);
     const int code = shell(work, command);
