@@ -878,7 +878,7 @@ static int capture(enum conclusion *out, const struct arguments *a, struct conte
             library);
     if (refuse_absent(a, err))
         return -1;
-    if ((a->output && repository_refuse_brought(a->output, BROUGHT_LINKS, err)) ||
+    if ((a->output && repository_refuse_brought(a->output, BROUGHT_ANYTHING, err)) ||
         (a->write && repository_refuse_brought(POLICY_PATH, BROUGHT_LINKS, err)))
         return -1;
     if (a->output ? files_make_directory(a->output, err) || !realpath(a->output, folder)

@@ -63,7 +63,7 @@ static int write_site(struct context *context, struct site_data *data, const str
     data->site.commit_url =
         a->commit_url ? a->commit_url : context_commit_url(context, &context->arena);
     data->site.site_url = a->site_url ? a->site_url : context->policy.site_url;
-    if (repository_refuse_brought(out, BROUGHT_LINKS, err) ||
+    if (repository_refuse_brought(out, BROUGHT_ANYTHING, err) ||
         site_data_load(data, context->store, epochs, context->repository, policy, a->points, keeps,
                        err) ||
         site_write(&data->site, out, &written, err))

@@ -180,7 +180,7 @@ int output_context(struct report_context *out, const struct run *run, const stru
 
 int output_directory(const char *directory, struct error *err)
 {
-    return repository_refuse_brought(directory, BROUGHT_LINKS, err) ||
+    return repository_refuse_brought(directory, BROUGHT_ANYTHING, err) ||
                    report_directory(directory, err)
                ? -1
                : 0;

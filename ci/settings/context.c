@@ -218,11 +218,16 @@ static int refuse_absent(const struct context *context, const char *label, struc
 static int read_policy(struct context *context, const char *commit, struct error *err)
 {
     const struct options *options = context->options;
+    // Who names a file gives its word, but not to a file that a stranger's commit put there.
     if (options->policy)
-        return policy_load(&context->policy, options->policy, err);
+        return repository_refuse_brought(options->policy, BROUGHT_ANYTHING, err)
+                   ? -1
+                   : policy_load(&context->policy, options->policy, err);
     if (!*commit && !repository_is_bare(context->repository) && !is_left_out(context)) {
         char *path = xprintf("%s/" POLICY_PATH, repository_directory(context->repository));
-        int status = policy_load(&context->policy, path, err);
+        int status = repository_refuse_brought(path, BROUGHT_LINKS, err)
+                         ? -1
+                         : policy_load(&context->policy, path, err);
         free(path);
         return status;
     }
@@ -387,13 +392,17 @@ static bool is_accepted(const struct context *context, const char *commit,
 // change's own policy could decide what is built and how it is judged.
 static int say_nobodys(const struct context *context, struct error *err)
 {
+    struct repository_trust trust;
+    repository_trusted(&trust, context->repository);
     return error_set(err,
-                     "%s: the remote's main branch is not known here, so this policy may be a "
-                     "stranger's own: fetch that branch (`git fetch origin "
-                     "+refs/heads/main:refs/remotes/origin/main`), or, where the commits are your "
-                     "own, give the policy by --policy or say `git config plumb.trustCheckout "
-                     "true`",
-                     context->policy.label);
+                     "%s: the remote's main branch is not known here%s, so this policy may be a "
+                     "stranger's own: %s, or, where the commits are your own, give the policy by "
+                     "--policy or say `git config plumb.trustCheckout true`",
+                     context->policy.label, trust.unclear ? " (it has a main and a master)" : "",
+                     trust.unclear ? "say which one it is (`git remote set-head origin main`)"
+                                   : "fetch that branch (`git fetch origin "
+                                     "+refs/heads/main:refs/remotes/origin/main`; one of another "
+                                     "NAME also needs `git remote set-head origin NAME`)");
 }
 
 // Confines a policy that a change may have chosen: a stranger may have written it, or picked it

@@ -81,11 +81,15 @@ int site_put_both(struct site_target *target, const char *folder, const char *na
 
 int site_make_folder(const char *directory, const char *name, struct error *err)
 {
+    struct stat there;
     int status = 0;
     char *path = xprintf("%s%s", directory, name);
     if (mkdir(path, 0755) != 0 && errno != EEXIST)
         status = error_set(err, "%s: cannot be created: %s; its parent folder must exist", path,
                            strerror(errno));
+    else if (*name && lstat(path, &there) == 0 && !S_ISDIR(there.st_mode))
+        status =
+            error_set(err, "%s: is no folder, and a link leads out of the site; remove it", path);
     free(path);
     return status;
 }

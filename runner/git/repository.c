@@ -156,6 +156,22 @@ static bool has_remote(const struct repository *repository)
     return found;
 }
 
+// Whether something was fetched here by its address alone, as some CI systems do, which make no
+// remote.
+static bool has_fetched(const struct repository *repository)
+{
+    const char *const folders[] = {git_repository_path(repository->git),
+                                   git_repository_commondir(repository->git)};
+    bool found = false;
+    for (size_t i = 0; i < ARRAY_COUNT(folders); i++) {
+        struct stat there;
+        char *path = xprintf("%sFETCH_HEAD", folders[i]);
+        found |= stat(path, &there) == 0 && there.st_size > 0;
+        free(path);
+    }
+    return found;
+}
+
 // ---- the index, where libgit2 cannot read it: a split one ("link"), or one that lists whole
 // folders of a sparse checkout ("sdir"). Format: git's Documentation/gitformat-index.txt.
 
@@ -345,19 +361,46 @@ int repository_tracks(bool *out, const struct repository *repository, const char
     return 0;
 }
 
+// Whether the repository has the remote's branch. A remote's HEAD must be symbolic, as git makes
+// it: whoever may push a branch can call it HEAD, and a fetch of all branches stores it under that
+// name.
+static bool has_branch(git_oid *commit, const struct repository *repository, const char *branch)
+{
+    git_reference *reference = NULL;
+    char *name = xprintf("refs/remotes/%s", branch);
+    const char *last = strchr(branch, '/') + 1;
+    const bool found =
+        git_reference_lookup(&reference, repository->git, name) == 0 &&
+        (strcmp(last, "HEAD") != 0 || git_reference_type(reference) == GIT_REFERENCE_SYMBOLIC) &&
+        git_named_commit(commit, repository, name) == 0;
+    git_reference_free(reference);
+    free(name);
+    return found;
+}
+
 void repository_trusted(struct repository_trust *out, const struct repository *repository)
 {
-    static const char *const branches[] = {"upstream/HEAD",   "origin/HEAD", "upstream/main",
-                                           "upstream/master", "origin/main", "origin/master"};
-    git_oid commit;
-    *out = (struct repository_trust){.own = configured(repository) || !has_remote(repository)};
+    // The second name of a pair decides nothing where the first one exists, too: one of them is the
+    // main branch, and anybody who may push can add the other.
+    static const struct {
+        const char *name, *other;
+    } branches[] = {{"upstream/HEAD", NULL},
+                    {"origin/HEAD", NULL},
+                    {"upstream/main", "upstream/master"},
+                    {"upstream/master", NULL},
+                    {"origin/main", "origin/master"},
+                    {"origin/master", NULL}};
+    git_oid commit, other;
+    *out = (struct repository_trust){.own = configured(repository) ||
+                                            !(has_remote(repository) || has_fetched(repository))};
     for (size_t i = 0; !out->own && i < ARRAY_COUNT(branches); i++) {
-        char name[64];
-        snprintf(name, sizeof(name), "refs/remotes/%s", branches[i]);
-        if (git_named_commit(&commit, repository, name))
+        if (!has_branch(&commit, repository, branches[i].name))
             continue;
+        out->unclear = branches[i].other && has_branch(&other, repository, branches[i].other);
+        if (out->unclear)
+            return;
         git_oid_tostr(out->commit, sizeof(out->commit), &commit);
-        out->branch = branches[i];
+        out->branch = branches[i].name;
         return;
     }
     // In a bare clone the remote's branches are its own, and no commit is checked out.

@@ -35,8 +35,9 @@ const char *repository_commit_url(const struct repository *repository, struct ar
 
 // Says who is trusted in a checkout that may hold a stranger's pull request. The checkout is the
 // user's own in two cases, neither of which a commit can bring about: there is no remote that it
-// could come from, or git's configuration says plumb.trustCheckout = true. Otherwise the remote's
-// branch is trusted: HEAD, main or master of upstream or origin. A bare clone has no branches of
+// could come from and nothing was fetched, or git's configuration says plumb.trustCheckout = true.
+// Otherwise the remote's branch is trusted to which its HEAD leads, of upstream or origin; without
+// a HEAD its main or its master, if only one of them is there. A bare clone has no branches of
 // remotes, so there it is HEAD.
 struct repository_trust {
     bool own;
@@ -44,6 +45,7 @@ struct repository_trust {
                                  // branch
     const char *branch;          // the branch's name, a static text; NULL when there is no such
                                  // branch
+    bool unclear;                // there is none because main and master are both there
 };
 void repository_trusted(struct repository_trust *out, const struct repository *repository);
 // Whether the trusted branch has the commit, given by its full id. Where a shallow clone cannot

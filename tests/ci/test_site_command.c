@@ -87,6 +87,10 @@ TEST(bad_use_of_site_and_history_ends_with_4)
     EXPECT(4, "there is none", "site", "--store=nothing.db");
     EXPECT(4, "takes no 'x'", "site", "x");
     EXPECT(4, "cannot be created", "site", "--store=made.db", "--out=no/such/folder");
+    char *link = xprintf("mkdir '%s' && ln -s .. '%s'", in_repo("linked"), in_repo("linked/run"));
+    assert_int_equal(system(link), 0);
+    free(link);
+    EXPECT(4, "a link leads out of the site", "site", "--store=made.db", "--out=linked");
     EXPECT(4, "none of its", "history", "--store=made.db", "--kernel=none*");
     EXPECT(4, "table, csv or json", "history", "--store=made.db", "--format=xml");
     EXPECT(4, "--column is for --csv", "history", "--store=made.db", "--column=x");

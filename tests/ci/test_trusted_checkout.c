@@ -150,11 +150,78 @@ TEST(clone_that_knows_no_main_branch_judges_nothing)
     PLUMB_EXPECT(&outcome, repo.directory, 4, "given: secret.", "gate", "--head", second,
                  "--policy", path);
     PLUMB_EXPECT(&outcome, repo.directory, 0, "", "status");
-    shell("git update-ref refs/remotes/origin/HEAD alone"); // of whatever name it is
+    shell("git update-ref refs/remotes/origin/trunk alone && "
+          "git remote set-head origin trunk"); // of whatever name it is
     list();
     assert_null(strstr(outcome.output, said));
-    shell("git update-ref -d refs/remotes/origin/HEAD");
+    shell("git symbolic-ref -d refs/remotes/origin/HEAD && "
+          "git update-ref -d refs/remotes/origin/trunk");
     free(path);
+}
+
+// Whoever may push branches may call one HEAD, or master beside main. A fetch of all branches has
+// them.
+TEST(name_of_a_branch_makes_it_no_main_branch)
+{
+    static const char said[] = "the remote's main branch is not known here",
+                      confined[] = "is not that of a trusted branch";
+    char evil[OBJECT_ID_TEXT];
+    const char *parents[] = {repo.ids[REPO_MERGE]};
+    const struct helper_file file = {"ci/plumb.cfg", hostile, 0};
+    helper_repo_commit(evil, repo.directory, "evil", parents, 1, 112, "evil\n", &file, 1);
+    add_remote(repo.ids[REPO_START]); // origin/main, which has no policy
+    PLUMB_EXPECT(&outcome, repo.directory, 3, confined, "list", "kernels", "evil");
+    shell("git update-ref refs/remotes/origin/HEAD evil");
+    PLUMB_EXPECT(&outcome, repo.directory, 3, confined, "list", "kernels", "evil");
+    shell("git update-ref -d refs/remotes/origin/HEAD && "
+          "git update-ref refs/remotes/origin/master evil");
+    PLUMB_EXPECT(&outcome, repo.directory, 4, said, "list", "kernels", "evil");
+    plumb_said(&outcome, 4, "(it has a main and a master)");
+    plumb_said(&outcome, 4, "git remote set-head origin main");
+    shell("git remote set-head origin main");
+    PLUMB_EXPECT(&outcome, repo.directory, 3, confined, "list", "kernels", "evil");
+    shell("git symbolic-ref -d refs/remotes/origin/HEAD && "
+          "git update-ref -d refs/remotes/origin/main && "
+          "git update-ref refs/remotes/origin/HEAD evil && "
+          "git update-ref -d refs/remotes/origin/master");
+    PLUMB_EXPECT(&outcome, repo.directory, 4, said, "list", "kernels", "evil");
+    shell("git update-ref -d refs/remotes/origin/HEAD");
+}
+
+// Some CI systems fetch by an address, and make no remote.
+TEST(what_was_fetched_without_a_remote_is_not_ones_own)
+{
+    static const char said[] = "the remote's main branch is not known here";
+    char *other = helper_directory();
+    char *make = xprintf("cd '%s' && git init -q . && git fetch -q '%s' main && "
+                         "git checkout -q --detach FETCH_HEAD && mkdir ci && "
+                         "cp '%s/ci/plumb.cfg' ci/ && git add ci && " COMMIT,
+                         other, repo.directory, repo.directory);
+    assert_int_equal(system(make), 0);
+    PLUMB_EXPECT(&outcome, other, 4, said, "list", "kernels");
+    PLUMB_EXPECT(&outcome, other, 4, said, "gate", "--base", "HEAD");
+    free(make);
+    free(other);
+}
+
+// Neither through a link, nor by a name that is given.
+TEST(policy_that_came_with_a_commit_is_nobodys_word)
+{
+    shell(
+        "git checkout -q -b words && mkdir -p words elsewhere && "
+        "printf '[kernel-%s]\\n' precious >elsewhere/plumb.cfg && cp ci/plumb.cfg words/own.cfg && "
+        "ln -s ../elsewhere/plumb.cfg words/link.cfg && git add -f words && " COMMIT);
+    add_remote(repo.ids[REPO_START]);
+    PLUMB_EXPECT(&outcome, repo.directory, 4, "words/own.cfg: came with the commit", "list",
+                 "kernels", "--policy", "words/own.cfg");
+    PLUMB_EXPECT(&outcome, repo.directory, 4, "words/own.cfg: came with the commit", "gate",
+                 "--base", "HEAD", "--policy=words/own.cfg");
+    PLUMB_EXPECT(&outcome, repo.directory, 3, "given: secret.", "list", "kernels", "--policy",
+                 "ci/plumb.cfg"); // which no commit has
+    shell("mv ci here-before && ln -s elsewhere ci && git add -f ci && " COMMIT);
+    PLUMB_EXPECT(&outcome, repo.directory, 4, "a link that came with", "list", "kernels");
+    assert_null(strstr(outcome.output, "precious"));
+    shell("git checkout -q -f main && git branch -q -D words && rm -rf ci && mv here-before ci");
 }
 
 TEST(user_may_say_that_a_checkout_is_theirs)
@@ -252,11 +319,14 @@ TEST(nothing_is_written_through_links_or_believed_that_came_with_a_commit)
     static const struct {
         const char *argv[4], *said;
     } ways[] = {
-        {{"gate"}, "plumb-report: a link that came with"},
-        {{"gate", "--out", "here/victim"}, "here: a link that came with"},
-        {{"gate", "--out", "plumb-report/a/b/"}, "plumb-report: a link that came with"},
-        {{"run", "--out", "./victim/../here"}, "here: a link that came with"},
+        {{"gate"}, "plumb-report: came with the commit"},
+        {{"gate", "--out", "here/victim"}, "here: came with the commit"},
+        {{"gate", "--out", "plumb-report/a/b/"}, "plumb-report: came with the commit"},
+        {{"run", "--out", "./victim/../here"}, "here: came with the commit"},
         {{"export", "--output", "o.jsonl", "--store=other.db"}, "o.jsonl: a link that came with"},
+        {{"gate", "--out", "report"}, "report: came with the commit"},
+        {{"run", "--out", "report/"}, "report: came with the commit"},
+        {{"site", "--store=other.db", "--out=report"}, "report: came with the commit"},
         {{"events", "--store", "s.db"}, "s.db: came with the commit"},
         {{"events", "--store", "here/victim/new.db"}, "here: came with the commit"},
         {{"list", "kernels", "--store=new.db", "--cache=here/x"}, "here: came with the commit"}};
@@ -264,7 +334,8 @@ TEST(nothing_is_written_through_links_or_believed_that_came_with_a_commit)
         xprintf("cd '%s' && rm -rf plumb-report s.db* && mkdir victim && "
                 "ln -s victim plumb-report && ln -s . here && ln -s victim/kept o.jsonl && "
                 "echo x >s.db && echo precious >victim/kept && "
-                "git add -f plumb-report here o.jsonl s.db && " COMMIT,
+                "mkdir -p report && ln -sfn ../victim report/series && "
+                "git add -f plumb-report here o.jsonl s.db report && " COMMIT,
                 repo.directory);
     assert_int_equal(system(make), 0);
     free(make);
@@ -289,7 +360,7 @@ TEST(capture_writes_through_no_link_of_a_commit)
           "ln -s ../outside captured/records && echo precious >outside/kept && "
           "git add -f captured && " COMMIT);
     add_remote(repo.ids[REPO_START]);
-    PLUMB_EXPECT(&outcome, place, 4, "records: a link that came with", "capture", "--sandbox",
+    PLUMB_EXPECT(&outcome, place, 4, "records: came with the commit", "capture", "--sandbox",
                  "auto", "-k", "x", "-o", "records", "--", "true");
     PLUMB_EXPECT(&outcome, place, 4, "ci/plumb.cfg: a link that came with", "capture", "--sandbox",
                  "auto", "--write", "--", "true");
