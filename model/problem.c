@@ -91,7 +91,7 @@ static const struct {
 static const struct {
     const char *name, *words;
 } regimes[REGIMES] = {
-    [REGIME_COLD] = {"cold", ""},
+    [REGIME_COLD] = {"cold", "with cold caches"},
     [REGIME_STREAM] = {"stream", "in a stream"},
     [REGIME_ISOLATED] = {"isolated", "alone"},
     [REGIME_DIRTY] = {"dirty", "with a dirty cache"},
@@ -408,10 +408,10 @@ void problem_format(char out[PROBLEM_TEXT], const struct problem *p)
 void problem_say(char out[PROBLEM_TEXT], const struct problem *p)
 {
     const struct problem work = problem_in(p, REGIME_COLD);
-    const char *words = regime_words(p->regime);
     problem_format(out, &work);
     const size_t used = strlen(out);
-    snprintf(out + used, PROBLEM_TEXT - used, "%s%s", *words ? " " : "", words);
+    if (p->regime != REGIME_COLD)
+        snprintf(out + used, PROBLEM_TEXT - used, " %s", regime_words(p->regime));
 }
 
 // ---- its text, read ----

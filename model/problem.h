@@ -87,7 +87,7 @@ enum regime {
 };
 const char *regime_name(enum regime regime);
 int regime_parse(enum regime *out, const char *name); // in upper or lower case; -1: not known
-// The words for a regime in a sentence: "in a stream", "alone" ...; "" for cold.
+// The words for a regime in a sentence: "in a stream", "alone", "with cold caches" ...
 const char *regime_words(enum regime regime);
 // The regime that is used on a device of this kind if nobody names one: on a GPU a stream, because
 // that is how a model launches its kernels; on a host cold. Changing it is an epoch of every

@@ -286,6 +286,7 @@ struct mix_result {
     const char *name;
     char kernel[KERNEL_NAME_TEXT];
     enum regime regime;        // the regime of its series
+    bool apart;                // its problems name regimes of their own; `regime` means nothing
     size_t device;             // index into run->devices
     struct interval log_ratio; // interval_unknown: one of its problems is not known
     double margin;             // as a fraction; 0: the mix is shown and not judged
@@ -293,6 +294,12 @@ struct mix_result {
                                // known
     const char *sentence;
 };
+
+// The words for a mix's regime in a sentence.
+static inline const char *mix_regime_words(const struct mix_result *mix)
+{
+    return mix->apart ? "in its own regimes" : regime_words(mix->regime);
+}
 
 // A figure of a build or a kernel beside time, which the policy asks for by [metric "NAME"]
 // (ci/settings/metric.h). It compares base and head; in a plain run the base is the past of the

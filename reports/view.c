@@ -220,16 +220,17 @@ static bool is_number_of(const char *clause, const char *words)
 // beside it have these already.
 static bool is_size(const char *clause, const struct result *r)
 {
-    char begins[64];
-    const char *words = regime_words(r->problem.regime);
-    snprintf(begins, sizeof(begins), "%s%s%s: ", verdict_kind_name(r->verdict.kind),
-             *words ? " " : "", words);
-    bool size = is_number_of(clause, begins) || strncmp(clause, "odds against chance ", 20) == 0 ||
+    char begins[64], bare[64];
+    const char *kind = verdict_kind_name(r->verdict.kind);
+    snprintf(begins, sizeof(begins), "%s %s: ", kind, regime_words(r->problem.regime));
+    // Runs of older tools have no words for `cold`.
+    snprintf(bare, sizeof(bare), "%s: ", kind);
+    bool size = is_number_of(clause, begins) || is_number_of(clause, bare) ||
+                strncmp(clause, "odds against chance ", 20) == 0 ||
                 strncmp(clause, "at a clock ", 11) == 0;
     for (int i = 0; i < REGIMES && !size; i++) {
-        words = regime_words((enum regime)i);
-        snprintf(begins, sizeof(begins), "%s ", words);
-        size = *words && is_number_of(clause, begins);
+        snprintf(begins, sizeof(begins), "%s ", regime_words((enum regime)i));
+        size = is_number_of(clause, begins);
     }
     return size;
 }

@@ -62,7 +62,7 @@ sh "$script"
 plain() { # what does not depend on the machine
 	sed -E "s|$folder/typed/||g; s/[0-9a-f]{10,40}/ID/g; s/HOST-[0-9a-f]+/HOST/g
 		s/ on [A-Z][^:]*: / on CPU: /; s/; at a clock [^;]*//; s/, reused|, not reused//
-		s/(, caches cold)?; (in a stream|alone|with a dirty cache|on warm operands|on warm activations) [-+][^;]*//
+		s/; (in a stream|alone|with a dirty cache|on warm operands|on warm activations) [-+][^;]*//
 		s/, (time|actual \/ predicted): /, TIME: /
 		s/[+-]?[0-9]+([.][0-9]+)?(e[0-9]+)?/N/g; s/  +/ /g; s/ +$//; /^timed /d"
 }

@@ -332,10 +332,19 @@ static const char *time_of(struct run *run, const struct result *r)
     return arena_strdup(&run->arena, text);
 }
 
+// The same in a sentence that has no other words for a regime that nobody named.
+static const char *regime_time_of(struct run *run, const struct result *r)
+{
+    const char *time = time_of(run, r);
+    return r->problem.regime == REGIME_COLD
+               ? arena_printf(&run->arena, "%s %s", time, regime_words(REGIME_COLD))
+               : time;
+}
+
 static void is_new(struct run *run, struct result *r, const char *words)
 {
     const double time_ns = measurement_time_ns(&r->head);
-    const char *time = time_ns > 0 ? arena_printf(&run->arena, ": %s", time_of(run, r)) : "";
+    const char *time = time_ns > 0 ? arena_printf(&run->arena, ": %s", regime_time_of(run, r)) : "";
     r->verdict = without_ratio(VERDICT_NEW, CAUSE_NONE);
     r->verdict.sentence =
         arena_printf(&run->arena, "%s %s%s%s", name_of(run, r), words, time, against_model(run, r));
@@ -413,7 +422,7 @@ static int judge_pairs(struct run *run, const struct task *task, struct context 
 }
 
 // Adds what other regimes show of a change: after its sentence, or before its size if one shows the
-// opposite. Words for `cold` are needed only here, where a reader has to tell it from others.
+// opposite.
 static void say_beside(struct run *run, struct result *r)
 {
     struct beside looks[REGIMES], opposed;
@@ -427,9 +436,8 @@ static void say_beside(struct run *run, struct result *r)
                                 beside_say(&opposed, 1, &run->arena), sentence + kind);
     }
     if (count)
-        sentence = arena_printf(&run->arena, "%s%s; %s", sentence,
-                                r->problem.regime == REGIME_COLD ? ", caches cold" : "",
-                                beside_say(looks, count, &run->arena));
+        sentence =
+            arena_printf(&run->arena, "%s; %s", sentence, beside_say(looks, count, &run->arena));
     r->verdict.sentence = sentence;
 }
 
@@ -536,7 +544,7 @@ static void sentence_of_drift(struct run *run, struct result *r, bool alone)
     }
     v->sentence = arena_printf(
         &run->arena, "%s took %s, %+.1f %% against its history (%.1f to %.1f %%)%s%s%s",
-        name_of(run, r), time_of(run, r), expm1(v->log_ratio.value) * 100,
+        name_of(run, r), regime_time_of(run, r), expm1(v->log_ratio.value) * 100,
         expm1(v->log_ratio.low) * 100, expm1(v->log_ratio.high) * 100,
         v->cause == CAUSE_ENVIRONMENT ? ", on the same machine code: the environment" : "",
         alone ? "; nothing confirmed it side by side" : "", against_model(run, r));
@@ -589,10 +597,14 @@ static int judge_link(struct run *run, const struct task *task, const struct lin
         .version = gate_version,
     };
     const struct interval change = interval_relative(r->verdict.log_ratio);
+    const struct problem work = problem_in(&r->problem, REGIME_COLD);
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &work);
     r->verdict.sentence = arena_printf(
-        &run->arena, "%s %s: %+.2f %% (%.2f to %.2f %%) side by side with %.10s; it took %s%s",
-        name_of(run, r), verdict_kind_name(link->kind), change.value * 100, change.low * 100,
-        change.high * 100, link->base.id, time_of(run, r), against_model(run, r));
+        &run->arena,
+        "%s %s %s %s: %+.2f %% (%.2f to %.2f %%) side by side with %.10s; it took %s%s", r->kernel,
+        problem, verdict_kind_name(link->kind), regime_words(r->problem.regime), change.value * 100,
+        change.low * 100, change.high * 100, link->base.id, time_of(run, r), against_model(run, r));
     accepting_slower(run, r, &link->base, context);
     return 0;
 }
@@ -651,7 +663,7 @@ static int judge_alone(struct run *run, const struct task *task, struct context 
         r->verdict = (struct verdict){.kind = VERDICT_SAME};
         r->verdict.sentence =
             arena_printf(&run->arena, "%s runs machine code that is measured already: %s%s",
-                         name_of(run, r), time_of(run, r), against_model(run, r));
+                         name_of(run, r), regime_time_of(run, r), against_model(run, r));
     } else {
         judge_drift(run, task, context);
     }

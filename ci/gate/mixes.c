@@ -205,8 +205,7 @@ static void accept(struct mix_result *mix, struct run *run)
 
 static const char *name_of(const struct mix_result *m, struct arena *arena)
 {
-    const char *words = regime_words(m->regime);
-    return arena_printf(arena, "mix %s by %s%s%s", m->name, m->kernel, *words ? " " : "", words);
+    return arena_printf(arena, "mix %s by %s %s", m->name, m->kernel, mix_regime_words(m));
 }
 
 static void judge(struct mix_result *m, struct run *run, const struct mix_part *parts, size_t count)
@@ -233,6 +232,7 @@ static void add(struct run *run, const struct policy *policy, const struct polic
     struct mix_part *parts = xcalloc(mix->count, sizeof(*parts));
     struct mix_result m = {.name = arena_strdup(&run->arena, mix->name),
                            .regime = names_regimes(mix) ? REGIME_COLD : like->problem.regime,
+                           .apart = names_regimes(mix),
                            .device = like->device,
                            .log_ratio = interval_unknown,
                            .margin = mix->margin,

@@ -105,12 +105,6 @@ size_t beside_parse(struct beside out[REGIMES], const char *text)
     return count;
 }
 
-static const char *words(enum regime regime)
-{
-    const char *said = regime_words(regime);
-    return *said ? said : "with cold caches";
-}
-
 const char *beside_say(const struct beside *looks, size_t count, struct arena *arena)
 {
     const char *text = "";
@@ -120,10 +114,10 @@ const char *beside_say(const struct beside *looks, size_t count, struct arena *a
         const char *between = i ? ", " : "";
         if (b->state != MEASURED_OK)
             text = arena_printf(arena, "%s%s%s %s", text, between, measurement_state_name(b->state),
-                                words(b->regime));
+                                regime_words(b->regime));
         else
             text = arena_printf(arena, "%s%s%s %+.2f %% (%+.2f to %+.2f)", text, between,
-                                words(b->regime), 100 * change.value, 100 * change.low,
+                                regime_words(b->regime), 100 * change.value, 100 * change.low,
                                 100 * change.high);
     }
     return text;

@@ -240,11 +240,10 @@ static const char *doubt_text(const struct verdict *v, struct arena *arena)
                         100 * expm1(v->detectable));
 }
 
-// Writes "undecided in a stream". For cold no regime is written, as in old stores.
+// Writes "undecided in a stream".
 static const char *kind_text(const struct verdict *v, enum regime regime, struct arena *arena)
 {
-    const char *words = regime_words(regime);
-    return arena_printf(arena, "%s%s%s", verdict_kind_name(v->kind), *words ? " " : "", words);
+    return arena_printf(arena, "%s %s", verdict_kind_name(v->kind), regime_words(regime));
 }
 
 static const char *sentence(const struct verdict *v, enum regime regime, const char *reservation,

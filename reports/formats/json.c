@@ -172,7 +172,7 @@ static void put_mixes(struct json *j, const struct run *run)
         json_begin(j, NULL, '{');
         json_clean(j, "name", mix->name);
         json_clean(j, "kernel", mix->kernel);
-        json_clean(j, "regime", regime_name(mix->regime));
+        json_clean(j, "regime", mix->apart ? "" : regime_name(mix->regime));
         json_int(j, "device", (int64_t)mix->device);
         json_clean(j, "kind", verdict_kind_name(mix->kind));
         json_interval(j, "change", known ? interval_relative(mix->log_ratio) : interval_none);

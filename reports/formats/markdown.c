@@ -125,8 +125,7 @@ static void put_mixes(struct buffer *out, const struct run *run)
         markdown_text(out, mix->name, NAME_LIMIT);
         buffer_puts(out, " | ");
         markdown_text(out, mix->kernel, NAME_LIMIT);
-        if (mix->regime)
-            buffer_printf(out, " %s", regime_words(mix->regime));
+        buffer_printf(out, " %s", mix_regime_words(mix));
         char change[VIEW_TEXT], interval[VIEW_TEXT], margin[VIEW_TEXT];
         view_mix(change, interval, margin, mix);
         buffer_printf(out, " | %s %s | %s |\n", change, interval, margin);

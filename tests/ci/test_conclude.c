@@ -246,7 +246,7 @@ TEST(slow_launches_are_told_by_the_mean)
     r->verdict.log_ratio = interval_about(0.02, 0.001);
     r->verdict.sentence = "a 8x8x8 slower: one two three four five six seven eight nine ten eleven "
                           "twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen";
-    is(&s, CONCLUDE_REGRESSION, "SLOWER: 1 slower: a 8x8x8:fp32-fp32:tn mean +22.40 %");
+    is(&s, CONCLUDE_REGRESSION, "SLOWER: 1 slower: a 8x8x8:fp32-fp32:tn:cold mean +22.40 %");
 }
 
 TEST(a_headline_of_recorded_runs_has_few_words)

@@ -271,11 +271,12 @@ TEST(a_look_that_says_the_opposite_stands_in_the_first_line)
     gate(head, 0);
     plumb_said(&fake.outcome, 1, "SLOWER: 1 slower, 1 same");
     plumb_said(&fake.outcome, 1,
-               ": turns-1 4x4x4:fp32-fp32:tn +5.00 %, but -10.00 % in a stream\n");
+               ": turns-1 4x4x4:fp32-fp32:tn:cold +5.00 %, but -10.00 % in a stream\n");
     plumb_said(&fake.outcome, 1,
-               "turns-1 4x4x4:fp32-fp32:tn slower, but in a stream -10.00 % (-10.00 to -10.00): ");
+               "turns-1 4x4x4:fp32-fp32:tn slower with cold caches, but in a stream -10.00 % "
+               "(-10.00 to -10.00): ");
     plumb_said(&fake.outcome, 1,
-               ", caches cold; in a stream -10.00 % (-10.00 to -10.00), alone "
+               "; in a stream -10.00 % (-10.00 to -10.00), alone "
                "+5.00 %");
     for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
         char *path = xprintf("%s/plumb-report/%s", fake.bench.directory, files[i]);
@@ -294,7 +295,8 @@ TEST(a_look_that_says_the_opposite_stands_in_the_first_line)
     // Nor is anything looked at where the policy says so.
     write_policy("\tself-test = 0\n\tbeside = none\n");
     gate(head, 0);
-    plumb_said(&fake.outcome, 1, "SLOWER: 1 slower, 1 same: turns-1 4x4x4:fp32-fp32:tn +5.00 %\n");
+    plumb_said(&fake.outcome, 1,
+               "SLOWER: 1 slower, 1 same: turns-1 4x4x4:fp32-fp32:tn:cold +5.00 %\n");
     assert_int_equal(times("look "), 0);
     fake_bench_write(&fake.bench, "opens", NULL);
     fake_bench_write(&fake.bench, "calm", NULL);

@@ -173,7 +173,7 @@ TEST(a_linked_code_has_the_verdict_of_its_link)
     assert_int_equal(slower.pairs, 96);
     assert_string_equal(slower.model, "gate"); // who computed it
     assert_true(slower.log_ratio.low > 0 && slower.log_ratio.high < 0.02);
-    assert_non_null(strstr(sentence, "slower: +0.70 % ("));
+    assert_non_null(strstr(sentence, "slower with cold caches: +0.70 % ("));
     assert_non_null(strstr(sentence, "side by side with bbbbbbbbbb"));
     link.kind = VERDICT_SAME;
     link.log_ratio = 1e-4;

@@ -105,8 +105,9 @@ TEST(a_busy_host_makes_no_faster_code_slower)
 {
     measure(BASE, 0, "silent.cfg", "a.db");
     measure(FASTER, 1.1, "silent.cfg", "a.db"); // 1.5 times as long
-    char *line = xprintf("faster: -50.00 %% (-50.10 to -49.90 %%) side by side with %.10s; it took",
-                         ids[BASE]);
+    char *line = xprintf(
+        "faster with cold caches: -50.00 %% (-50.10 to -49.90 %%) side by side with %.10s; it took",
+        ids[BASE]);
     plumb_said(&outcome, 0, line);
     plumb_said(&outcome, 0, "OK: 1 faster");
     assert_int_equal(links_of("a.db"), 1);
@@ -120,7 +121,7 @@ TEST(a_slower_code_is_slower_side_by_side)
 {
     measure(BASE, 0, "silent.cfg", "b.db");
     measure(SLOWER, 0, "silent.cfg", "b.db");
-    plumb_said(&outcome, 1, "slower: +100.00 %");
+    plumb_said(&outcome, 1, "slower with cold caches: +100.00 %");
     plumb_said(&outcome, 1, "SLOWER: 1 slower");
 }
 
@@ -148,9 +149,9 @@ TEST(a_slower_commit_stays_slower_when_it_is_measured_again)
     measure(SLOWER, 0, "silent.cfg", "h.db");
     again = true;
     measure(SLOWER, 0, "silent.cfg", "h.db");
-    plumb_said(&outcome, 1, "slower: +100.00 %");
+    plumb_said(&outcome, 1, "slower with cold caches: +100.00 %");
     measure(SLOWER, 0.3, "silent.cfg", "h.db");
-    plumb_said(&outcome, 1, "slower: +100.00 %");
+    plumb_said(&outcome, 1, "slower with cold caches: +100.00 %");
     measure(BASE, 0.3, "silent.cfg", "h.db"); // it is new code to nobody
     plumb_said(&outcome, 0, "on the same machine code: the environment");
     again = false;
@@ -177,7 +178,8 @@ TEST(what_was_reverted_is_slower_when_it_comes_back)
         memcpy(head, ids[SLOWER], sizeof(head));
         measure(SLOWER, 0, "silent.cfg", "i.db");
         plumb_said(&outcome, changes[i] == SLOWER,
-                   i == 1 ? "faster: -50.00 %" : "slower: +100.00 %");
+                   i == 1 ? "faster with cold caches: -50.00 %"
+                          : "slower with cold caches: +100.00 %");
         free(text);
         free(page);
     }
@@ -238,8 +240,9 @@ TEST(a_change_that_is_told_has_points_enough)
 TEST(what_a_squashed_change_accepts_is_accepted)
 {
     static char squashed[OBJECT_ID_TEXT];
-    static const char *const ways[][3] = {{"on.cfg", "g.db", "it is slower: +100.00 %"},
-                                          {"off.cfg", "k.db", "; it took "}};
+    static const char *const ways[][3] = {
+        {"on.cfg", "g.db", "it is slower with cold caches: +100.00 %"},
+        {"off.cfg", "k.db", "; it took "}};
     const char *parent = ids[BASE];
     const struct helper_file files[] = {
         {"kernels/simple.c", "const char takes[] = \"fake-time=2\";\n", 0},

@@ -65,8 +65,9 @@ TEST(a_mix_with_a_margin_fails_what_no_series_does)
     conclude_run(&run, &with.gate, "");
     assert_int_equal(run.mix_count, 1);
     assert_int_equal(run.conclusion, CONCLUDE_REGRESSION);
-    assert_string_equal(run.headline,
-                        "SLOWER: mix decode by fast: +0.35 % (0.28 to 0.42 %); 3 same");
+    assert_string_equal(
+        run.headline,
+        "SLOWER: mix decode by fast with cold caches: +0.35 % (0.28 to 0.42 %); 3...");
     mix.margin = 0;
     mixes_find(&run, &with);
     conclude_run(&run, &with.gate, "");
@@ -123,15 +124,17 @@ TEST(the_mix_that_decides_comes_before_the_others)
     conclude_run(&run, &with.gate, "");
     assert_int_equal(run.conclusion, CONCLUDE_UNDECIDED);
     assert_string_equal(run.headline,
-                        "UNDECIDED: mix m by d undecided: +0.40 % (0.30 to 0.50 %); mix m by...");
+                        "UNDECIDED: mix m by d with cold caches undecided: +0.40 % (0.30 to "
+                        "0.50 %);...");
     for (size_t i = 2; i < ARRAY_COUNT(kernels); i++)
         text_copy(results[i].head_code, sizeof(results[i].head_code), "1"); // without d's change
     results[1].verdict.log_ratio = interval_about(0.05, 0.001);
     mixes_find(&run, &with);
-    assert_string_equal(run.mixes[0].sentence, "mix m by b: +5.13 % (5.02 to 5.23 %)");
+    assert_string_equal(run.mixes[0].sentence,
+                        "mix m by b with cold caches: +5.13 % (5.02 to 5.23 %)");
     assert_string_equal(run.mixes[9].name, "shown");
     const char *text = mixes_text(&run);
-    assert_true(strncmp(text, "mix m by b: +5.13 %", strlen("mix m by b: +5.13 %")) == 0);
+    assert_true(strncmp(text, "mix m by b with cold", strlen("mix m by b with cold")) == 0);
     assert_non_null(strstr(text, "; 7 more mixes; "));
     run.results = NULL; // not the run's
     run_free(&run);
@@ -172,7 +175,8 @@ TEST(a_mix_is_judged_in_each_regime)
     mixes_find(&run, &with);
     assert_int_equal(run.mix_count, 2);
     assert_int_equal(run.mixes[1].kind, VERDICT_SAME);
-    assert_string_equal(run.mixes[1].sentence, "mix decode by fast: +0.00 % (-0.07 to 0.07 %)");
+    assert_string_equal(run.mixes[1].sentence,
+                        "mix decode by fast with cold caches: +0.00 % (-0.07 to 0.07 %)");
     assert_int_equal(run.mixes[0].kind, VERDICT_SLOWER);
     assert_string_equal(run.mixes[0].sentence,
                         "mix decode by fast in a stream: +2.02 % (1.95 to 2.09 %)");
@@ -222,9 +226,10 @@ TEST(what_is_not_yet_surely_beyond_its_margin_is_undecided)
     struct run run = {.results = results, .count = 2, .base.id = "1", .policy = ""};
     mixes_find(&run, &with);
     assert_int_equal(run.mixes[0].kind, VERDICT_UNDECIDED);
-    assert_string_equal(run.mixes[0].sentence,
-                        "mix decode by fast undecided: +0.49 % (0.42 to 0.56 %), not yet surely "
-                        "beyond 0.4 %");
+    assert_string_equal(
+        run.mixes[0].sentence,
+        "mix decode by fast with cold caches undecided: +0.49 % (0.42 to 0.56 %), not yet surely "
+        "beyond 0.4 %");
     run.results = NULL;
     run_free(&run);
 }
@@ -240,8 +245,8 @@ TEST(what_its_pairs_leave_open_is_undecided)
     mixes_find(&run, &with);
     conclude_run(&run, &with.gate, "");
     assert_int_equal(run.conclusion, CONCLUDE_UNDECIDED);
-    assert_string_equal(run.headline, "UNDECIDED: mix decode by fast undecided: +0.40 % (0.33 to "
-                                      "0.47 %); 2 same");
+    assert_string_equal(run.headline, "UNDECIDED: mix decode by fast with cold caches undecided: "
+                                      "+0.40 % (0.33 to 0.47 %);...");
     with.gate.undecided_passes = true;
     conclude_run(&run, &with.gate, "");
     assert_int_equal(run.conclusion, CONCLUDE_OK);
@@ -348,7 +353,7 @@ TEST(a_gate_measures_until_the_mix_is_decided)
 {
     gate("[mix \"decode\"]\n\tproblem = 0.5 96x96x96:fp32\n\tproblem = 0.5 64x96x64:fp32\n"
          "\tkernel = simple\n\tmargin = 2%\n");
-    plumb_said(&outcome, 1, "SLOWER: mix decode by simple: ");
+    plumb_said(&outcome, 1, "SLOWER: mix decode by simple with cold caches: ");
     plumb_run(&outcome, repo.directory,
               (const char *[]){"accept", "-n", "--who", "A <a@b>", "--reason", "meant",
                                "simple mix:decode", NULL},
@@ -360,7 +365,7 @@ TEST(a_gate_measures_until_the_mix_is_decided)
                                "--head", repo.ids[REPO_SLOWER], "--quiet", "--problem", "96x*",
                                NULL},
               0);
-    plumb_said(&outcome, 0, "mix decode by simple: not known, as 64x96x64:fp32-fp32:tn is not");
+    plumb_said(&outcome, 0, "mix decode by simple with cold caches: not known, as 64x96x64:fp32-fp32:tn is not");
 }
 
 TEST(without_a_margin_it_is_only_shown_and_reports_agree)
@@ -374,7 +379,7 @@ TEST(without_a_margin_it_is_only_shown_and_reports_agree)
                    {"html", "mix decode by simple"}};
     gate("[mix \"decode\"]\n\tproblem = 0.5 96x96x96:fp32\n\tproblem = 0.5 64x96x64:fp32\n"
          "\tkernel = simple\n");
-    plumb_said(&outcome, 0, "OK: mix decode by simple: ");
+    plumb_said(&outcome, 0, "OK: mix decode by simple with cold caches: ");
     char *said = xprintf("%s", strstr(outcome.output, "OK: mix decode"));
     said[strcspn(said, "\n")] = '\0';
     plumb_run(&outcome, repo.directory, (const char *[]){"report", NULL}, 0);

@@ -65,7 +65,7 @@ TEST(verdict_says_size_interval_evidence_and_effort)
     assert_true(v.log_ratio.low < v.log_ratio.value && v.log_ratio.value < v.log_ratio.high);
     assert_true(v.log_evidence > log(1e5) && v.confidence > 0.9 && v.margin > 0);
     assert_true(fabs(v.gpu_s - 4 * 48 * 2 * 2 * 1e-3) < 0.05 * v.gpu_s);
-    assert_non_null(strstr(v.sentence, "slower: +"));
+    assert_non_null(strstr(v.sentence, "slower with cold caches: +"));
     assert_non_null(strstr(v.sentence, "192 pairs in 4 processes"));
     assert_true(v.model && v.version);
     stored_free(s);
@@ -80,9 +80,9 @@ TEST(the_sentence_has_the_verdicts_numbers)
     store_duet(s, log(0.5), 48, 4);
     const struct verdict v = stored_judge(s, &policy);
     assert_int_equal(v.kind, VERDICT_FASTER);
-    assert_int_equal(sscanf(strstr(v.sentence, "faster: "),
-                            "faster: %lf %% (%lf %% interval %lf to %lf)", &size, &confidence, &low,
-                            &high),
+    assert_int_equal(sscanf(strstr(v.sentence, "faster with cold caches: "),
+                            "faster with cold caches: %lf %% (%lf %% interval %lf to %lf)", &size,
+                            &confidence, &low, &high),
                      4);
     assert_true(fabs(size + 50) < 0.2 && low < -50 && -50 < high);
     assert_true(fabs(size - 100 * expm1(v.log_ratio.value)) < 0.006);
@@ -261,7 +261,7 @@ TEST(void_pairs_are_said_and_many_leave_no_verdict)
     s->base_samples[6].excluded = s->head_samples[6].excluded = 1;
     v = stored_judge(s, &policy);
     assert_int_equal(v.kind, VERDICT_UNDECIDED);
-    assert_non_null(strstr(v.sentence, "undecided: slower"));
+    assert_non_null(strstr(v.sentence, "undecided: slower with cold caches"));
     assert_non_null(strstr(v.sentence, "7 of 64 pairs are void"));
     stored_free(s);
 }
