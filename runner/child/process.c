@@ -393,6 +393,7 @@ struct watch {
     const struct processors_site *aside; // from the plan
     cpu_set_t ours;                      // the processors that they may use if nobody measures
     bool led;                            // they have been moved away
+    int hidden;                          // how many looks in a row found one that hides its files
     double next_s, next_disk_s;          // in CLOCK_MONOTONIC
 };
 
@@ -569,6 +570,14 @@ static int by_number(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
+// Whether the process still has memory. One that ends loses it before it is gone, and then the
+// kernel shows its files to root only.
+static bool has_memory(pid_t pid)
+{
+    char text[256];
+    return read_file(text, sizeof(text), pid, "statm") && strtoull(text, NULL, 10) > 0;
+}
+
 // False: the process hides its files, as one does that is not dumpable.
 static bool add_unlinked(struct file_list *files, pid_t pid)
 {
@@ -587,7 +596,7 @@ static bool add_unlinked(struct file_list *files, pid_t pid)
     }
     if (open)
         closedir(open);
-    return !hides;
+    return !hides || !has_memory(pid);
 }
 
 // Adds the size of files that are open but have no name any more, on the disk of the first folder;
@@ -619,12 +628,17 @@ static enum process_excess add_unlinked_bytes(uint64_t *bytes, const struct watc
     return found;
 }
 
-static enum process_excess look_at_disk(const struct watch *watch)
+// One that begins a program hides its files for a moment, too, so it is not believed at once.
+static enum process_excess look_at_disk(struct watch *watch)
 {
+    enum { LOOKS_HIDDEN = 3 };
     const struct process_limits *limits = watch->limits;
     uint64_t bytes = 0;
-    const enum process_excess found =
+    enum process_excess found =
         limits->folders[0] ? add_unlinked_bytes(&bytes, watch) : PROCESS_WITHIN;
+    watch->hidden = found == PROCESS_HIDDEN ? watch->hidden + 1 : 0;
+    if (watch->hidden > 0 && watch->hidden < LOOKS_HIDDEN)
+        found = PROCESS_WITHIN;
     for (size_t i = 0; i < ARRAY_COUNT(limits->folders) && limits->folders[i]; i++)
         bytes += files_size(limits->folders[i]);
     return bytes > limits->disk_bytes ? PROCESS_TOO_MUCH_DISK : found;
@@ -678,7 +692,7 @@ static enum process_excess watch_look(struct watch *watch)
 }
 
 // Looks once more when the child has ended, at what remains on the disk.
-static enum process_excess watch_last(const struct watch *watch)
+static enum process_excess watch_last(struct watch *watch)
 {
     return watch->limits->disk_bytes ? look_at_disk(watch) : PROCESS_WITHIN;
 }

@@ -415,6 +415,38 @@ TEST(without_a_proc_nothing_runs_that_must_be_watched)
 
 static char *hidden_program;
 
+static bool become_a_user(void)
+{
+    return geteuid() != 0 || setresuid(4321, 4321, 4321) == 0;
+}
+
+// Processes that begin and end are seen at moments in which the kernel shows nothing of them.
+static int come_and_go(void)
+{
+    const char *const argv[] = {
+        "sh", "-c", "for i in $(seq 400); do sleep 0.001 & sleep 0.001; done; wait", NULL};
+    struct process_plan plan = {.argv = argv, .limits = watched};
+    struct process_result result;
+    struct error err;
+    plan.limits.watch_s = 0.001;
+    if (!become_a_user())
+        return 77;
+    if (process_run(&result, &plan, &err))
+        return 1;
+    return result.end == PROCESS_EXITED && result.code == 0 ? 0 : 2;
+}
+
+TEST(who_begins_and_ends_hides_nothing)
+{
+    char *directory = helper_directory();
+    assert_int_equal(chmod(directory, 0755), 0);
+    const bool tried = in_a_process(come_and_go, directory);
+    helper_discard(directory);
+    free(directory);
+    if (!tried)
+        skip_without("root", "this user's number cannot be changed");
+}
+
 // The kernel does not show the files of a program that its user cannot read.
 static int hidden(void)
 {
@@ -422,7 +454,7 @@ static int hidden(void)
     const struct process_plan plan = {.argv = argv, .limits = watched};
     struct process_result result;
     struct error err;
-    if (geteuid() == 0 && setresuid(4321, 4321, 4321))
+    if (!become_a_user())
         return 77;
     if (process_run(&result, &plan, &err))
         return 1;
