@@ -1677,7 +1677,8 @@ static struct prediction predict(const struct predict_input *in)
     out.clock_hz = b.clock_hz;
     out.clock_exponent = -b.clocked_ns / b.time_ns;
     // The figures of a GPU whose predictions nobody compared with times come from data sheets only.
-    const double doubt = in->gpu->judged || in->gpu->registers.value <= 0 ? 1 : unjudged;
+    const struct gpu *gpu = in->gpu;
+    const double doubt = gpu->judged || gpu->fitted || gpu->registers.value <= 0 ? 1 : unjudged;
     out.band = doubt * b.band;
     out.band_95 = doubt * b.band_95;
     out.bound = bound_of(&b);

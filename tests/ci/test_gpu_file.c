@@ -40,6 +40,29 @@ TEST(every_shipped_profile_comes_back_from_its_file)
     }
 }
 
+// On the GPU of the model's constants a file of measured figures is as sure as the shipped ones.
+TEST(a_measured_file_of_the_fitted_gpu_has_its_bands)
+{
+    static const char *const names[] = {"h200-sxm", "l40s"};
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        struct buffer text = {0};
+        struct gpu_profile read;
+        struct gpu shipped = *gpu_find(names[i]);
+        struct problem problem;
+        struct traits none = {0};
+        struct error err;
+        gpu_file_write(&text, &shipped);
+        assert_int_equal(read_text(&read, text.bytes, &err), 0);
+        assert_int_equal(problem_parse(&problem, "4096x4096x4096:bf16:stream", &err), 0);
+        struct predict_input in = {.gpu = &shipped, .problem = &problem, .traits = &none};
+        const double as_shipped = model_find("hopper")->predict(&in).band;
+        in.gpu = &read.gpu;
+        assert_true(as_shipped > 0 && model_find("hopper")->predict(&in).band == as_shipped);
+        gpu_profile_free(&read);
+        buffer_free(&text);
+    }
+}
+
 TEST(values_carry_units_and_a_base_gives_the_rest)
 {
     struct gpu_profile p;
