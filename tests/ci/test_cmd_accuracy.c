@@ -208,6 +208,27 @@ TEST(a_regime_that_is_not_told_is_chosen_aloud)
 }
 
 // A band may hold in one regime and not in another, so each has a line where there are several.
+// Times far below all predictions: a launch of 3 us in 1,500 decides nothing.
+TEST(another_way_is_chosen_only_if_it_fits_clearly_better)
+{
+    char *path = helper_file(""), *text;
+    const int file = open(path, O_WRONLY);
+    const struct traits none = {0};
+    dprintf(file, "m,n,k,in_dtype,measured_us\n");
+    for (int i = 1; i <= 4; i++) {
+        struct problem p = {.m = 2048 * i, .n = 8192, .k = 8192, .batch = 1};
+        p.in = p.out = DTYPE_BF16;
+        const struct predict_input in = {
+            .gpu = gpu_find("h100-sxm"), .traits = &none, .problem = &p};
+        const double time_ns = model_find("hopper")->predict(&in).time_ns;
+        dprintf(file, "%d,8192,8192,bf16,%.6f\n", 2048 * i, 0.4 * time_ns / 1e3);
+    }
+    close(file);
+    assert_int_equal(RUN(&text, "--csv", path, "--gpu", "h100-sxm", "--model", "hopper"), 0);
+    assert_non_null(strstr(text, "`cold, with a launch` fits hopper best"));
+    free(text);
+}
+
 TEST(each_regime_has_a_line_where_there_are_several)
 {
     char *path = helper_file("m,n,k,in_dtype,regime,measured_us\n256,4096,1024,bf16,stream,9\n"
