@@ -12,7 +12,7 @@ const struct gpu gpu_b200_1300 = {
     .name = "b200-1300",
     .summary = "NVIDIA B200 of seed 0: clock locked to 1300 MHz",
     .judged =
-        "hopper on 800 of seed 0's times, half of which gave it its constants: 6.0 % in the mean",
+        "hopper on 800 of seed 0's times, of shapes that gave it no constant: 5.9 % in the mean",
     .compute_capability = GPU_SHIPPED(10.0, "CUDA programming guide, list of GPUs"),
     .sm_count = GPU_SHIPPED(148, SEED0),
     .cluster4_sms = GPU_SHIPPED(132, "fitted to 800 of seed 0's rows, model/predict/hopper.c"),
