@@ -396,6 +396,17 @@ static const struct {
     {"{\"context\":{},\"benchmarks\":[{\"name\":\"g/8/8/8_cv\",\"run_name\":\"g/8/8/8\","
      "\"run_type\":\"aggregate\",\"aggregate_name\":\"cv\",\"real_time\":0.1}]}",
      NULL, NULL, NULL, "file: benchmark 'g/8/8/8': has aggregates alone"},
+    // How a family scales is nobody's time; three counters, or a label, are a problem.
+    {"{\"context\":{},\"benchmarks\":[{\"name\":\"g_BigO\",\"run_name\":\"g\","
+     "\"run_type\":\"aggregate\",\"aggregate_name\":\"BigO\",\"real_time\":1},"
+     "{\"name\":\"g_RMS\",\"run_name\":\"g\",\"run_type\":\"aggregate\","
+     "\"aggregate_name\":\"RMS\",\"real_time\":1}]}",
+     NULL, NULL, NULL, "file: there is no benchmark"},
+    {"{\"context\":{},\"benchmarks\":[{\"name\":\"a\",\"real_time\":410,\"M\":8,\"n\":16,\"K\":32},"
+     "{\"name\":\"b\",\"real_time\":5,\"label\":\"8x8x8:bf16\"}]}",
+     NULL, NULL, NULL,
+     "a 8x16x32:fp32-fp32:tn google-benchmark 410 x1\n"
+     "b 8x8x8:bf16-bf16:tn google-benchmark 5 x1\n"},
     // A counter is a user's own figure; a problem may be named integers.
     {"{\"context\":{},\"benchmarks\":[{\"name\":\"g/8/8/8\",\"real_time\":410,\"T\":0.41}]}", NULL,
      NULL, NULL, "g 8x8x8:fp32-fp32:tn google-benchmark 410 x1\n"},
@@ -460,6 +471,13 @@ static const struct {
      "b.time_g.x 8x8x8:bf16-bf16:tn asv:m 1000000 x1\n"
      "b.time_g.y 16x8x8:bf16-bf16:tn asv:m 4000000 x1\n"
      "b.time_g.y 8x8x8:bf16-bf16:tn asv:m 0 x0\n"},
+    // The first version names the parts of a benchmark.
+    {"{\"version\":1,\"commit_hash\":\"aaaaaaa\",\"date\":1700000000000,\"params\":{\"machine\":"
+     "\"m\"},\"results\":{"
+     "\"b.time_g\":{\"params\":[[\"'8x8x8:bf16'\",\"'16x8x8:bf16'\"]],\"result\":[1e-3,2e-3]}}}",
+     NULL, NULL, NULL,
+     "b.time_g 16x8x8:bf16-bf16:tn asv:m 2000000 x1\n"
+     "b.time_g 8x8x8:bf16-bf16:tn asv:m 1000000 x1\n"},
     // Launches of one kernel on two grids are two; types tell apart what nothing else does. The
     // values are of public traces: tests/data/import/README.md.
     {"{\"deviceProperties\":[{\"id\":3,\"name\":\"NVIDIA A100-PG509-200\"}],\"traceEvents\":["
@@ -611,6 +629,43 @@ TEST(a_table_is_the_same_however_it_was_saved)
         free(marked);
         free(text);
     }
+}
+
+static int find_none(struct commit *out, const char *named, void *context, struct error *err)
+{
+    (*(size_t *)context)++;
+    return error_set(err, "the repository is away");
+}
+
+// Where the commit of a file is not found, the import ends with that reason and nothing is stored.
+TEST(an_import_ends_where_its_commit_is_not_found)
+{
+    static const struct problem problem = {.m = 8, .n = 8, .k = 8, .batch = 1};
+    struct open_store *f = *state;
+    size_t ended = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
+        const int64_t before = sound_counts(f->store).runs;
+        size_t asked = 0;
+        struct error err = {0};
+        const struct import_source source = {.name = "file",
+                                             .find_commit = find_none,
+                                             .context = &asked,
+                                             .strict = true,
+                                             .problem =
+                                                 is_profiler(forms[i].name) ? &problem : NULL};
+        struct buffer text = {0};
+        buffer_puts(&text, forms[i].head);
+        put_good(&text, forms[i].good, 1, 5.5);
+        buffer_puts(&text, forms[i].tail);
+        const int status = import_from(f->store, text.bytes, text.length, &source, NULL, &err);
+        if (status &&
+            (!strstr(err.text, "the repository is away") || sound_counts(f->store).runs != before))
+            fail_msg("%s: %s", forms[i].name, err.text);
+        ended += status != 0;
+        buffer_free(&text);
+    }
+    // The others' rows name commits of their own, and are left out one by one.
+    assert_int_equal(ended, 10);
 }
 
 TEST(what_is_no_text_is_told_how_to_become_one)

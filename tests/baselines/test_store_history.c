@@ -294,7 +294,29 @@ TEST(scale_is_the_spread_of_past_pairs)
     assert_true(fabs(scales[0].sd - 0.0258198889747161) < 1e-12); // by hand
     assert_true(fabs(scales[0].sd_mad - 1.4826 * 0.02) < 1e-12);  // deviations .01 .01 .03 .03
     assert_false(scales[0].same_code);
+    run_free(&run);
+    // Numbers begin again in each block and in each process.
+    make_run(&run, RUN_GATE, 6, 1, 1);
+    r = &run.results[0];
+    r->base.count = r->head.count = 6;
+    for (size_t i = 0; i < 6; i++) {
+        struct sample *pair[] = {&r->base.samples[i], &r->head.samples[i]};
+        for (int role = 0; role < 2; role++) {
+            pair[role]->time_ns = 1000 * exp(role && i < 4 ? ratios[i] : 0);
+            pair[role]->pair = (uint32_t)(i % 2);
+            pair[role]->block = (uint16_t)(i / 2 % 2);
+            pair[role]->process = (uint16_t)(i / 4);
+            pair[role]->excluded = i > 3;
+        }
+    }
+    save_whole_run(f->store, &run);
+    assert_ok(store_scale(&scales, &count, f->store, &series, 5, 0, &f->arena, &err), &err);
+    assert_int_equal(count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(scales[i].pairs, 4);
+        assert_true(fabs(scales[i].sd - 0.0258198889747161) < 1e-12);
+    }
     assert_ok(store_scale(&scales, &count, f->store, &series, 5, run.id, &f->arena, &err), &err);
-    assert_int_equal(count, 0);
+    assert_int_equal(count, 1); // not of the run itself
     run_free(&run);
 }

@@ -83,6 +83,29 @@ TEST(words_that_move_with_a_buffer_are_its_addresses)
     }
 }
 
+// All but the first number lie in a second parameter.
+TEST(words_of_every_parameter_are_looked_at)
+{
+    struct record_places places[2];
+    struct record_launch launch[2];
+    struct error err = {""};
+    for (int wrong = 0; wrong < 2; wrong++) {
+        captures(launch, places);
+        for (int i = 0; i < 2; i++) {
+            launch[i].parameter_count = 2;
+            launch[i].parameters = arena_alloc(&arena, 2 * sizeof(*launch[i].parameters));
+            launch[i].parameters[0] = (struct record_parameter){0, 16};
+            launch[i].parameters[1] = (struct record_parameter){16, 20};
+        }
+        put_word(&launch[wrong], 24, places[wrong].address[RECORD_WORKSPACE] + (uint64_t)wrong);
+        assert_int_equal(record_find_addresses(&launch[0], &launch[1], 1, places, &arena, &err),
+                         -wrong);
+        if (!wrong)
+            assert_int_equal(launch[0].address_count, 3);
+    }
+    assert_non_null(strstr(err.text, "byte 8 of parameter 1"));
+}
+
 TEST(what_goes_with_addresses_but_is_none_is_refused)
 {
     struct record_places places[2];

@@ -71,6 +71,8 @@ TEST(what_is_no_library_is_hashed_whole)
     struct code_function_list list;
     assert_int_equal(code_resources(&list, path, &arena, &err), -1);
     assert_non_null(strstr(err.text, "is not a 64-bit ELF library"));
+    assert_int_equal(code_resources(&list, "/no/such/library.so", &arena, &err), -1);
+    assert_non_null(strstr(err.text, "/no/such/library.so"));
     assert_int_equal(code_id(first, "/no/such/library.so", &err), -1);
     assert_int_equal(code_id(first, "/dev/zero", &err), 1);
     assert_non_null(strstr(err.text, "is not a file of at most 1 GiB"));

@@ -137,6 +137,42 @@ TEST(a_library_in_the_middle_covers_what_it_names)
     free(other);
 }
 
+// Of four each names the next one: the second reaches the last over two others.
+TEST(what_is_named_at_third_hand_counts)
+{
+    static const char *const names[] = {"z", "c", "d"}; // what a, b and c name
+    char *paths[4], ids[2][4][OBJECT_ID_TEXT], *other = library_plain_with("return 2", "return 3");
+    struct error err;
+    shell("rm -rf one two && mkdir one");
+    for (size_t turn = 0; turn < 2; turn++) {
+        for (size_t i = 0; i < 4; i++) {
+            char *text = i < 3
+                             ? xprintf("const char *name(void) { return \"./%s.so\"; }\n", names[i])
+                             : xstrdup(turn ? other : library_plain);
+            char *name = xprintf("one/%c", "abcd"[i]);
+            library_compile(name, text, "");
+            free(name);
+            free(text);
+        }
+        // A word about a file in a folder below belongs to nothing.
+        shell(
+            "rm one/*.c && mkdir -p one/sub && cp one/a.so one/sub && echo x >one/sub/a.so.inputs");
+        char *folder = library_path("one"), *real = realpath(folder, NULL);
+        for (size_t i = 0; i < 4; i++)
+            paths[i] = xprintf("%s/%c.so", real, "abcd"[i]);
+        if (code_ids(ids[turn], (const char *const *)paths, 4, real, NULL, &err))
+            fail_msg("%s", err.text);
+        for (size_t i = 0; i < 4; i++)
+            free(paths[i]);
+        free(folder);
+        free(real);
+    }
+    assert_string_equal(ids[0][0], ids[1][0]);
+    for (size_t i = 1; i < 4; i++)
+        assert_string_not_equal(ids[0][i], ids[1][i]);
+    free(other);
+}
+
 // ---- what each may see
 
 // The ids of a.so and b.so in `name`, and where they lie below kept/.

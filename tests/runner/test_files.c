@@ -32,6 +32,18 @@ TEST(remove_does_not_follow_links_and_opens_closed_folders)
     free(directory);
 }
 
+TEST(a_scratch_folder_that_cannot_be_made_is_told_and_has_no_name)
+{
+    struct error err = {""};
+    char out[64] = "before", *kept = xstrdup(getenv("TMPDIR"));
+    setenv("TMPDIR", "/proc/self", 1);
+    assert_int_equal(files_temporary(out, sizeof(out), &err), -1);
+    assert_non_null(strstr(err.text, "/proc/self/plumb-"));
+    assert_string_equal(out, "");
+    setenv("TMPDIR", kept, 1);
+    free(kept);
+}
+
 // A user who is not root must be let into his own folders first, and not into another's.
 static int remove_as_nobody(const char *directory)
 {
