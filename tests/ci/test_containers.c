@@ -69,6 +69,7 @@ static int set_up(void **state)
              "[toolchain \"boxed\"]\n\tcontainer = test/cc:1\n"
              "[toolchain \"absent\"]\n\tcontainer = test/cc:2\n");
     helper_repo_policy(policy_path, "\tproblem = 32x32x32:fp32\n", rest);
+    helper_repo_know_host(&repo, NULL);
     char *path = xprintf("%s/bin:%s", d, getenv("PATH"));
     setenv("PATH", path, 1);
     free(path);

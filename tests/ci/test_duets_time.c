@@ -64,7 +64,7 @@ TEST(large_slowdown_is_decided_when_time_runs_out)
 {
     pair_s = 1;
     start_s = 5;
-    const int gates = (int)draws(100);
+    const int gates = (int)draws(40);
     const struct tally large = play_gates(20, 600, gates), smaller = play_gates(10, 600, gates);
     if (20 * large.slower < 19 * gates || 20 * smaller.slower < 19 * gates)
         fail_msg("%d and %d of %d slowdowns decided", large.slower, smaller.slower, gates);

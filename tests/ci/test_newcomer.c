@@ -21,6 +21,7 @@ static int set_up(void **state)
     helper_repo_create(&repo);
     helper_repo_policy(repo.policy, "\tproblem = 8x8x8:fp32\n",
                        "[gate]\n\tself-test = 0\n[measure]\n\tsamples = 4\n");
+    helper_repo_know_host(&repo, NULL);
     return 0;
 }
 
@@ -181,6 +182,7 @@ TEST(selection_that_leaves_nothing_is_told)
     plumb_said(&outcome, 0, "2 of 2 series: too few points to tell a change yet");
     TYPE("status", "--policy", repo.policy);
     plumb_said(&outcome, 0, ", 2 measurements of 2 series");
+    helper_repo_know_host(&repo, "one.db");
     TYPE("run", "HEAD", "--policy", repo.policy, "--quiet", "--kernel", "simple", "--store",
          "one.db");
     TYPE("status", "--policy", repo.policy, "--store", "one.db");

@@ -19,6 +19,7 @@ static int set_up(void **state)
 {
     helper_repo_create(&repo);
     helper_repo_policy(repo.policy, "\tproblem = 8x8x8:fp32\n", "[gate]\n\tself-test = 0\n");
+    helper_repo_know_host(&repo, "made.db");
     return 0;
 }
 

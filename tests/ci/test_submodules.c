@@ -23,9 +23,20 @@ static int make(void **state)
     return 0;
 }
 
+// A new clone, `options` being git's, whose store knows this machine: a new one has it measured.
+static void clone_again(const char *options)
+{
+    struct helper_repo made;
+    char *words = xprintf("rm -rf clone && git clone -q %s top clone", options);
+    helper_shell(scene, ".", words);
+    text_copy(made.directory, sizeof(made.directory), checkout);
+    helper_repo_know_host(&made, NULL);
+    free(words);
+}
+
 static int set_up(void **state)
 {
-    helper_shell(scene, ".", "rm -rf clone && git clone -q --recursive top clone");
+    clone_again("--recursive");
     helper_submodules_policy(policy, "");
     return 0;
 }
@@ -55,7 +66,7 @@ TEST(missing_one_is_told_alike)
 {
     static const char missing[] = "submodule 'third_party/lib' at commit ";
     static const char typed[] = "`git submodule update --init --recursive third_party/lib`";
-    helper_shell(scene, ".", "rm -rf clone && git clone -q top clone");
+    clone_again("");
     TYPE(4, missing, "list", "kernels");
     plumb_said(&outcome, 4, typed);
     TYPE(4, missing, "gate");
@@ -73,7 +84,7 @@ TEST(missing_one_is_told_alike)
 // An older commit of a range is passed over, and tried again.
 TEST(range_goes_on_without_a_commit_that_lacks_one)
 {
-    helper_shell(scene, ".", "rm -rf clone && git clone -q top clone");
+    clone_again("");
     helper_shell(scene, "clone",
                  "git submodule --quiet init && git config submodule.third_party/lib.url "
                  "\"file://$PWD/../lib\" && git submodule --quiet update --depth 1 && "
@@ -88,7 +99,7 @@ TEST(range_goes_on_without_a_commit_that_lacks_one)
 
 TEST(policy_may_leave_one_out)
 {
-    helper_shell(scene, ".", "rm -rf clone && git clone -q top clone");
+    clone_again("");
     helper_submodules_policy(policy, "\twithout = third_party/lib\n");
     TYPE(3, "twice.h", "list", "kernels");
 }
