@@ -318,7 +318,7 @@ struct series_entry {
     char kernel[KERNEL_NAME_TEXT];
     struct problem problem;
     const char *device_uuid;
-    const char *device_name;
+    const char *device_name; // its uuid, where an import named none
     bool control; // its newest plain run called it a control
     int64_t key;  // of this file
 };

@@ -243,6 +243,7 @@ TEST(an_import_names_its_control)
     PLUMB_EXPECT(&outcome, directory, 0, ": 1 change\n", "history", "--kernel", "gemm", "--store",
                  "beside.db");
     plumb_said(&outcome, 0, "less the controls");
+    plumb_said(&outcome, 0, " on gpu: "); // the uuid, where a table names no device
     PLUMB_EXPECT(&outcome, directory, 1, "SLOWER: 1 slowdown is open", "events", "--check",
                  "--store", "beside.db");
     helper_discard(directory);
