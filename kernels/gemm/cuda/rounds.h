@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { looks_most = 16, looks_of_all = 3, finalists_most = 4 };
+enum { looks_most = 32, looks_of_all = 3, finalists_most = 4 };
 
 // The times of one way, in ascending order. A way that cannot be launched fails, and has none.
 struct way_times {

@@ -36,7 +36,7 @@ template <class base, bool drained_ = false> struct dual_config : base {
     static constexpr bool overlap =
         base::cooperative && !base::alternate && base::mi * base::n / 2 + c_mi * words <= 192;
 
-    static constexpr bool prompt = base::consumers == 1 && base::cluster == 1;
+    static constexpr bool prompt = base::consumers == 1 && base::cluster == 1 && !base::eager;
 
     static_assert(base::wn == 1 && !base::promote, "both sums in one warpgroup");
     static_assert(c_n % 16 == 0 && (!base::swapped || base::mi % 2 == 0), "both sums in a thread");

@@ -78,10 +78,13 @@ struct config {
         cooperative && !alternate &&
         mi * (n / 2 + words) <= (sizeof(typename output::type) == 2 && mi == 1 ? 192 : 128);
 
-    // One thread sets up the block's barriers and asks for its first slabs before it tells the
-    // others (persistent/persistent.cuh). That gains 1 to 2.6 % if tiles are few. With narrower
-    // tiles, which have more stages, it loses 1 to 3 %; in ping-pong it loses 1 % in FP8.
-    static constexpr bool eager = cooperative && cluster == 1 && bn >= 128;
+    // The first warp sets up the block's barriers, and one of its threads asks for the first slabs
+    // before the others are told (persistent/persistent.cuh). Isolated, that gains 1 to 3 % of a
+    // short launch. With one consumer warpgroup that has its SM to itself it gains nothing, and
+    // with swapped operands beside another block it loses 1 %.
+    static constexpr bool eager =
+        cluster == 1 && !promote &&
+        (cooperative || pingpong || (!swapped && (blocks == 2 || boxes == 2)));
 
     // One warp sets up the barriers, tells the others, and asks for the first slabs at once
     // (persistent/persistent.cuh). A dual GEMM with one consumer warpgroup gains 1 % by that.

@@ -628,18 +628,18 @@ DEVICE void hold_results(consumer<c> &self, output_of<c> &out, int first, int st
     }
 }
 
-// One thread sets up the barriers of a block whose producer loads for no other block.
-template <class c> DEVICE void begin_ring(const block_memory<c> &memory, int stages)
+// The first threads of a block set up its barriers, each those of one stage.
+template <class c> DEVICE void set_barriers(const block_memory<c> &memory, int stages)
 {
-#pragma unroll 1
-    for (int stage = 0; stage < stages; ++stage) {
-        barrier_init(memory.full(stage), 1);
-        barrier_init(memory.empty(stage), c::consumers);
+    if (threadIdx.x < stages) { // at most 32 threads: the producer's warp
+        barrier_init(memory.full(threadIdx.x), c::full_arrivals);
+        barrier_init(memory.empty(threadIdx.x),
+                     (c::pingpong ? 1 : c::consumers) * (c::cm + c::cn - 1) * c::releases);
+        barrier_init_fence();
     }
-    barrier_init_fence();
 }
 
-// The same thread loads `count` slabs, at most as many as there are stages. All stages are free.
+// One thread loads `count` slabs, at most as many as there are stages. All stages are free.
 template <class c>
 DEVICE void load_free(const tile_loads<c> &loads, const gemm_maps &maps,
                       const block_memory<c> &memory, int count)
@@ -652,16 +652,13 @@ DEVICE void load_free(const tile_loads<c> &loads, const gemm_maps &maps,
     }
 }
 
-// Loads the first slabs of the first tile. In an eager block, it sets up the barriers before.
+// Loads the first slabs of the first tile.
 template <class c>
 DEVICE void load_first(const gemm_maps &maps, const gemm_params &p, const block_memory<c> &memory,
                        int first, int count)
 {
-    if constexpr (c::eager)
-        begin_ring(memory, p.stages);
     const tile_loads<c> loads(p, tile_at(first, p.grid), 0, 0);
-    if constexpr (c::eager)
-        wait_for_launch_before();
+    wait_for_launch_before();
     load_free(loads, maps, memory, count);
 }
 
@@ -789,14 +786,11 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
     const int first = blockIdx.x / c::cluster, step = gridDim.x / c::cluster;
 
     const int loaded = !c::eager && !c::prompt ? 0 : p.slabs < p.stages ? p.slabs : p.stages;
-    if constexpr (c::eager) {
-        if (is_producer())
+    set_barriers(memory, p.stages);
+    if (c::eager && uniform(threadIdx.x / 32) == 0) {
+        __syncwarp();
+        if (elect())
             load_first<c>(maps, p, memory, first, loaded);
-    } else if (threadIdx.x < p.stages) { // at most 32 threads: the producer's warp
-        barrier_init(memory.full(threadIdx.x), c::full_arrivals);
-        barrier_init(memory.empty(threadIdx.x),
-                     (c::pingpong ? 1 : c::consumers) * (c::cm + c::cn - 1) * c::releases);
-        barrier_init_fence();
     }
     begin_block<c>(maps);
 

@@ -11,6 +11,17 @@
 
 #include "../persistent/persistent.cuh"
 
+// One thread sets up all barriers: of so few stages, that is soonest done.
+template <class c> DEVICE void begin_ring(const block_memory<c> &memory, int stages)
+{
+#pragma unroll 1
+    for (int stage = 0; stage < stages; ++stage) {
+        barrier_init(memory.full(stage), 1);
+        barrier_init(memory.empty(stage), c::consumers);
+    }
+    barrier_init_fence();
+}
+
 // Loads the slabs after the first ones.
 template <class c>
 DEVICE void brief_produce(const tile_loads<c> &loads, const gemm_maps &maps, const gemm_params &p,

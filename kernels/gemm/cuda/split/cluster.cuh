@@ -148,11 +148,7 @@ __global__ void __launch_bounds__(c::threads, 1)
     const int from = p.slabs * rank / split;
     p.slabs = whole.slabs * (rank + 1) / split - from;
     const tile t = tile_at(blockIdx.x / split, p.grid);
-    if (threadIdx.x < p.stages) {
-        barrier_init(memory.full(threadIdx.x), c::full_arrivals);
-        barrier_init(memory.empty(threadIdx.x), c::consumers * c::releases);
-        barrier_init_fence();
-    }
+    set_barriers(memory, p.stages);
     __syncthreads();
     if (!c::drained || threadIdx.x < 128)
         cluster_arrive(); // waited for before another block is first accessed

@@ -127,11 +127,7 @@ __global__ void __launch_bounds__(c::threads, 1)
     static_assert(c::cluster == 1 && !c::pingpong && c::blocks == 1, "one tile's part per SM");
     extern __shared__ __align__(1024) uint8_t shared[];
     const block_memory<c> memory(shared_address(shared), p.gemm.stages);
-    if (threadIdx.x < p.gemm.stages) {
-        barrier_init(memory.full(threadIdx.x), 1);
-        barrier_init(memory.empty(threadIdx.x), c::consumers);
-        barrier_init_fence();
-    }
+    set_barriers(memory, p.gemm.stages);
     begin_block<c>(maps);
     const int part = p.by_tiles.quotient(blockIdx.x), tile = blockIdx.x - part * p.tiles;
     const ::tile t = tile_at(tile, p.gemm.grid);

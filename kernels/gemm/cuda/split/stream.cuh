@@ -186,11 +186,7 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
     const block_memory<c> memory(shared_address(shared), p.gemm.stages);
     const int rank = c::cluster == 1 ? 0 : (int)cluster_rank();
     const int rank_m = rank % c::cm, rank_n = rank / c::cm;
-    if (threadIdx.x < p.gemm.stages) {
-        barrier_init(memory.full(threadIdx.x), 1);
-        barrier_init(memory.empty(threadIdx.x), c::consumers * (c::cm + c::cn - 1));
-        barrier_init_fence();
-    }
+    set_barriers(memory, p.gemm.stages);
     begin_block<c>(maps);
     if (threadIdx.x < 128) {
         if constexpr (c::reallocate)
