@@ -382,6 +382,7 @@ int command_call(const struct command *command, int argc, char **argv)
     parse_arguments(&call, argc, argv);
     if (command->run(&conclusion, &context, call.arguments, &err)) {
         char *line = plain_line(err.text);
+        fflush(stdout); // so that the failure is the last thing said; a full disk is found later
         fprintf(stderr, "plumb: %s\n", line);
         free(line);
         conclusion = CONCLUDE_FAILED;

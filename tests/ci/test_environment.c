@@ -215,9 +215,21 @@ TEST(full_disk_at_the_reports_is_the_last_thing_said)
     const int code = ends_mounted("mount -t tmpfs -o size=8k tmpfs disk",
                                   "exec $PLUMB $GATE --out disk/reports --store $STORE");
     assert_int_equal(code, 4);
-    assert_last("FAILED: ", "full disk");
+    assert_last("plumb: ", "full disk");
+    assert_non_null(strstr(at.said, "FAILED: "));
     assert_non_null(strstr(at.said, "No space left on device"));
     assert_store_is_whole("full disk");
+}
+
+// What was said before comes before it, also in a log, where nothing is written at once.
+TEST(full_disk_at_what_init_writes_is_the_last_thing_said)
+{
+    const int code = ends_mounted("mount -t tmpfs -o size=4k tmpfs disk",
+                                  "cat /dev/zero >disk/full; exec $PLUMB init --outside disk");
+    if (code != 4)
+        fail_msg("init ends with %d:\n%s", code, at.said);
+    assert_last("plumb: ", "init");
+    assert_non_null(strstr(at.said, "No space left on device"));
 }
 
 // The help of a command ends the program by another way than the command.
