@@ -289,11 +289,12 @@ static int prepare(struct timed_series *s, struct series_state *state, struct er
     return prepare_arm(s, ROLE_HEAD, pin, state, err);
 }
 
-// Takes a turn like that of a pair, but the head always comes second. *least_ns is lowered to the
-// time of the faster side.
-static int take_untold(double *least_ns, struct timed_series *s, uint32_t launches,
+// Takes a turn like that of a pair, but the head always comes second. time_ns: of both sides;
+// INFINITY: there is none.
+static int take_untold(double time_ns[2], struct timed_series *s, uint32_t launches,
                        struct error *err)
 {
+    time_ns[ROLE_BASE] = time_ns[ROLE_HEAD] = INFINITY;
     if (series_turn(s, !s->arms[ROLE_BASE].used, err))
         return -1;
     for (int role = 0; role < 2; role++) {
@@ -302,8 +303,19 @@ static int take_untold(double *least_ns, struct timed_series *s, uint32_t launch
             continue;
         if (series_take(&sample, s, (enum sample_role)role, launches, err))
             return -1;
-        *least_ns = fmin(*least_ns, sample.time_ns);
+        time_ns[role] = sample.time_ns;
     }
+    return 0;
+}
+
+// The same, and lowers *least_ns to the time of the faster side.
+static int take_least(double *least_ns, struct timed_series *s, uint32_t launches,
+                      struct error *err)
+{
+    double time_ns[2];
+    if (take_untold(time_ns, s, launches, err))
+        return -1;
+    *least_ns = fmin(*least_ns, fmin(time_ns[ROLE_BASE], time_ns[ROLE_HEAD]));
     return 0;
 }
 
@@ -315,10 +327,10 @@ static int take_untold(double *least_ns, struct timed_series *s, uint32_t launch
 //                  launch if it takes at least 50 us, else a batch, in which only the first launch
 //                  finds the L2 clean. batch_below_ns is the limit.
 //     stream       on a device that has been at work (settle()). After a flush that reads twice the
-//                  L2, launches for 1 ms bring power and clock to where they are in the first 50 ms
-//                  of a stream; the last of them are a run-up. A kernel that draws more than the
-//                  board's limit from memory, and less on the two sets that heat, gets slower
-//                  after that (recorded/h100/regimes, "When a stream is settled"). Then come the
+//                  L2, launches for 2 ms on sets of operands in turn keep power and clock settled;
+//                  the last of them are a run-up. A kernel that draws more than the board's limit
+//                  gets still slower in a stream without a pause, since samples have pauses
+//                  between them (recorded/h100/regimes, "When a stream is settled"). Then come the
 //                  timed ones without a pause, as graphs. Both meet each set once. There are so
 //                  many copies of the largest operand that more than twice the L2 lies between two
 //                  launches on one copy. If the launches of one side cannot be a graph, those of
@@ -368,10 +380,42 @@ static int refuse_regime(const struct timed_series *s, struct series_state *stat
 }
 
 // At most this many timed launches, with half as many before them.
-enum { RUNUP_MOST = 4, HEATS_MOST = 96, HEAT_SETS = 2 };
-// A round writes the operands and launches. Until its own time is known, it is taken to last this
-// many times as long as a launch in a stream.
-enum { ROUNDS = 8 };
+enum {
+    RUNUP_MOST = 4,
+    HEATS_MOST = 96,
+    STREAM_HEATS_MOST = 512,
+    HEAT_SETS = 2,
+    HEAT_SETS_MOST = 8
+};
+// How many times heat_ns is heated: where a round writes the cache full and launches, and in a
+// stream.
+enum { ROUNDS = 8, STREAM_TIMES = 2 };
+
+// The sets on which launches heat. A stream's operands come from memory, and that takes power, too:
+// on two sets, which stay in the L2, one FP8 kernel never came to the limit of the board's power
+// that a stream of it meets after 50 ms. So more than twice the L2 lies between two launches on one
+// set, if that many sets are allowed. What a capture moves is not known here.
+static uint32_t wanted_heat_sets(const struct timed_series *s)
+{
+    double bytes = (double)s->parts.output.bytes;
+    for (int i = 0; i < s->parts.input_count; i++)
+        bytes += (double)s->parts.inputs[i].bytes;
+    if (!s->manner.runup)
+        return HEAT_SETS;
+    const double beyond = ceil((double)s->ops->flush_bytes(s->device) / fmax(bytes, 1)) + 1;
+    return (uint32_t)fmin(beyond, HEAT_SETS_MOST);
+}
+
+// The same, as far as there are sets and launches. Nobody may know the number of rounds over them,
+// so there are at least three.
+static uint32_t heat_sets_of(const struct timed_series *s, uint32_t sets)
+{
+    const uint32_t wanted = wanted_heat_sets(s), rounds = s->heats / 3, room = sets / 3;
+    const uint32_t least = rounds < room ? rounds : room;
+    if (!s->heats || sets <= HEAT_SETS)
+        return 0;
+    return least < HEAT_SETS ? HEAT_SETS : least < wanted ? least : wanted;
+}
 
 static uint32_t wanted_launches(const struct timed_series *s, double least_ns)
 {
@@ -384,7 +428,7 @@ static uint32_t wanted_launches(const struct timed_series *s, double least_ns)
     } else if (s->manner.runup) {
         wanted = fmax(ceil(ops->stream_ns / least_ns),
                       fmin(ops->stream_least, floor(ops->stream_most_ns / least_ns)));
-        most -= RUNUP_MOST + HEAT_SETS;
+        most -= RUNUP_MOST + wanted_heat_sets(s);
     } else if (least_ns < ops->batch_below_ns) {
         wanted = ceil(ops->sample_ns / least_ns);
     }
@@ -409,14 +453,17 @@ static uint32_t wanted_heats(const struct timed_series *s, double least_ns)
 {
     const bool flushed = s->manner.flush == FLUSH_WRITE;
     const double flush_ns = 110e3;
-    const double heat_ns = fmax((flushed ? ROUNDS : 1) * s->ops->heat_ns - s->runup * least_ns, 0);
+    const double times = flushed ? ROUNDS : s->manner.runup ? STREAM_TIMES : 1;
+    const double heat_ns = fmax(times * s->ops->heat_ns - s->runup * least_ns, 0);
     // A captured launch that changes what it reads can only run on its own set.
     if (!s->manner.heated || (s->captured && !captured_repeats(s->captured)))
         return 0;
     // Fewer than three would be one round each time, and a kernel could tell them from launches
     // that are checked.
     const double heats = ceil(heat_ns / (least_ns + (flushed ? flush_ns : 0)));
-    return heats > 0 ? (uint32_t)fmin(fmax(heats, 3), HEATS_MOST) : 0;
+    const double least = s->manner.runup ? 2 : 1; // a long run-up is heat enough
+    const double most = s->manner.runup ? STREAM_HEATS_MOST : HEATS_MOST;
+    return heats >= least ? (uint32_t)fmin(fmax(heats, 3), most) : 0;
 }
 
 // Both sides are queued in the same way, because otherwise a difference could come from the way of
@@ -437,7 +484,7 @@ static int choose_launches(struct timed_series *s, struct error *err)
 {
     double least_ns = INFINITY;
     for (int turn = 0; turn < FIRST_TURNS; turn++) {
-        if (take_untold(&least_ns, s, 1, err))
+        if (take_least(&least_ns, s, 1, err))
             return -1;
     }
     s->launches = wanted_launches(s, least_ns);
@@ -458,9 +505,9 @@ static void fit_launches(struct timed_series *s, uint32_t sets)
 
 static int warm_up(struct timed_series *s, struct error *err)
 {
-    double least_ns = INFINITY;
+    double time_ns[2];
     for (int turn = 0; turn < WARM_TURNS; turn++) {
-        if (take_untold(&least_ns, s, s->launches, err))
+        if (take_untold(time_ns, s, s->launches, err))
             return -1;
     }
     return 0;
@@ -484,18 +531,64 @@ static bool settles(const struct timed_series *s)
     return s->manner.heated && s->manner.flush != FLUSH_WRITE;
 }
 
+// The times of turns that settle, as sums over bins of time. A side's time is a logarithm.
+enum { BINS_EACH = 8, BINS_MOST = 64 }; // bins of settle_ns; of all
+struct stillness {
+    double turns[BINS_MOST], sum[BINS_MOST], squares[BINS_MOST];
+};
+
+// The mean of the bins from `from` to `end`, and its squared error.
+static double mean_of(double *error2, const struct stillness *at, int from, int end)
+{
+    double turns = 0, sum = 0, squares = 0;
+    for (int i = from; i < end; i++) {
+        turns += at->turns[i];
+        sum += at->sum[i];
+        squares += at->squares[i];
+    }
+    const double mean = sum / turns;
+    const double variance =
+        fmax(squares / turns - mean * mean, 0); // of equal times rounding is left
+    *error2 = turns > 1 ? variance / (turns - 1) : NAN;
+    return mean;
+}
+
+// Whether launches take as long in the last half of settle_ns as in the half before, within twice
+// the error of the difference (and what rounding makes of equal ones). False if there are too few
+// to tell.
+static bool stands_still(const struct stillness *at, int end)
+{
+    double before2, last2;
+    if (end < BINS_EACH)
+        return false;
+    const double before = mean_of(&before2, at, end - BINS_EACH, end - BINS_EACH / 2);
+    const double last = mean_of(&last2, at, end - BINS_EACH / 2, end);
+    return fabs(last - before) <= 2 * sqrt(before2 + last2) + 1e-6;
+}
+
 // Settles the device. One that was idle runs faster at first because of its power limit, and after
 // another kernel it has that kernel's clock. Turns like the later ones bring it to the clock that
-// those will have. More turns are checked than a fast device needs, and never fewer.
+// those will have: for settle_ns, and then until the kernel's own time stands still, at most for
+// settle_most_ns. More turns are checked than a fast device needs, and never fewer.
 static int settle(struct timed_series *s, struct error *err)
 {
-    const double begun_s = now_s(), for_s = 1e-9 * s->ops->settle_ns;
-    double least_ns = INFINITY;
+    const double begun_s = now_s(), bin_s = 1e-9 * s->ops->settle_ns / BINS_EACH;
+    const double most_s = 1e-9 * fmax(s->ops->settle_most_ns, s->ops->settle_ns);
+    struct stillness at = {0};
     if (!settles(s) || (begun_s - at_work.settled_s < idle_s && at_work.settled_for == s->kin))
         return 0;
-    while (now_s() - begun_s < for_s) {
-        if (take_untold(&least_ns, s, s->launches, err))
+    for (double now = begun_s; now - begun_s < most_s; now = now_s()) {
+        double time_ns[2];
+        const int bin = (int)fmin((now - begun_s) / bin_s, BINS_MOST - 1);
+        if (stands_still(&at, bin))
+            break;
+        if (take_untold(time_ns, s, s->launches, err))
             return -1;
+        const double both = (isfinite(time_ns[ROLE_BASE]) ? log(time_ns[ROLE_BASE]) : 0) +
+                            (isfinite(time_ns[ROLE_HEAD]) ? log(time_ns[ROLE_HEAD]) : 0);
+        at.turns[bin]++;
+        at.sum[bin] += both;
+        at.squares[bin] += both * both;
     }
     return 0;
 }
@@ -573,13 +666,13 @@ static int open_captured(struct timed_series *s, struct series_state *state, str
                              "something else; take another regime for it");
     if (choose_launches(s, err))
         return -1;
-    const uint32_t wanted = s->runup + s->launches + (s->heats ? HEAT_SETS : 0);
+    const uint32_t wanted = s->runup + s->launches + (s->heats ? wanted_heat_sets(s) : 0);
     if (wanted > 1) {
         if (captured_grow(s->captured, wanted, err) || arm_grow(&s->arms[ROLE_BASE], err) ||
             arm_grow(&s->arms[ROLE_HEAD], err))
             return -1;
         const uint32_t sets = captured_sets(s->captured);
-        s->heat_sets = s->heats && sets > HEAT_SETS ? HEAT_SETS : 0;
+        s->heat_sets = heat_sets_of(s, sets);
         if (!captured_repeats(s->captured))
             fit_launches(s, sets);
     }
@@ -627,14 +720,14 @@ static int open_steps(struct timed_series *s, struct series_state *state, struct
         return stop;
     if (choose_launches(s, err))
         return -1;
-    const uint32_t sets = s->runup + s->launches + (s->heats ? HEAT_SETS : 0);
+    const uint32_t sets = s->runup + s->launches + (s->heats ? wanted_heat_sets(s) : 0);
     if (sets > 1 && !s->spec.warm) {
         if (buffers_grow(&s->buffers, sets, err) ||
             (s->spec.apart && buffers_grow(&s->apart, sets, err)) ||
             arm_grow(&s->arms[ROLE_BASE], err) || arm_grow(&s->arms[ROLE_HEAD], err) ||
             make_digests(s, err))
             return -1;
-        s->heat_sets = s->heats && s->buffers.sets > HEAT_SETS ? HEAT_SETS : 0;
+        s->heat_sets = heat_sets_of(s, s->buffers.sets);
         if (s->manner.each || s->manner.runup || s->parts.restored)
             fit_launches(s, s->buffers.sets - s->heat_sets);
         if ((stop = series_check_anew(s, state, err)))

@@ -211,8 +211,9 @@ struct device_ops {
     // there are at least stream_least of them if so many take no longer than this; before them at
     // least runup_least untimed launches run. heat_ns: the time in which power and clock settle; 0:
     // nothing settles. each_ns: launches that are timed one by one are taken together up to this
-    // total. settle_ns: a device that was idle must first work for so long.
-    double stream_ns, stream_most_ns, heat_ns, settle_ns;
+    // total. settle_ns: a device that was idle must first work for so long, and
+    // then until times stand still, together at most settle_most_ns.
+    double stream_ns, stream_most_ns, heat_ns, settle_ns, settle_most_ns;
     uint32_t stream_least, runup_least;
     double each_ns;
     long rest_ns;    // under a second; after this time, earlier work on the device does not matter

@@ -1156,6 +1156,7 @@ extern "C" const struct device_ops device_cuda = {
     // it, for 65 to 170 ms of pairs. One change was +1.5 to +2.5 % instead of -0.2 %, another -4.5
     // instead of -0.6 % (baselines/recorded/h100/regimes, "What a pause does").
     .settle_ns = 150e6,
+    .settle_most_ns = 300e6,
     .stream_least = 6,
     .runup_least = 1,
     // Most of a sample's cost is its rest or its heat, so it holds several launches. With pairs of
