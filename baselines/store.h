@@ -319,8 +319,8 @@ struct series_entry {
     struct problem problem;
     const char *device_uuid;
     const char *device_name; // its uuid, where an import named none
-    bool control; // its newest plain run called it a control
-    int64_t key;  // of this file
+    bool control;            // its newest plain run called it a control
+    int64_t key;             // of this file
 };
 int store_list_series(struct series_entry **out, size_t *count, struct store *store,
                       struct arena *arena, struct error *err);

@@ -42,19 +42,20 @@ static bool is_clock(double hz)
 // ---- columns ----
 
 // The columns that rows are read from. The first five are too short for a misspelt name to be told.
+// clang-format off
 #define COLUMNS(X)                                                                                 \
     X(m)                                                                                           \
     X(n)                                                                                           \
     X(k)                                                                                           \
     X(us)                                                                                          \
     X(ghz)                                                                                         \
-    X(problem)                                                                                     \
-    X(in_dtype) X(in_type) X(out_dtype) X(sf_dtype) X(sf_vec_size) X(layout) X(batch) X(epilogue)  \
-        X(cta_m) X(cta_n) X(cta_k) X(cluster_m) X(cluster_n) X(stages) X(threads) X(persistent)    \
-            X(raster) X(registers) X(smem_bytes) X(raster_group) X(blocks_per_sm) X(split_k)       \
-                X(overlap) X(promote_k) X(multiply) X(l2_hit_rate) X(clock_mhz) X(regime) X(warm)  \
-                    X(launch) X(kernel) X(measured_us) X(runtime_us) X(a_major) X(b_major)         \
-                        X(c_major) X(acc_dtype) X(timed_together) X(early)
+    X(problem) X(in_dtype) X(in_type) X(out_dtype) X(sf_dtype) X(sf_vec_size) X(layout) X(batch)   \
+    X(epilogue) X(cta_m) X(cta_n) X(cta_k) X(cluster_m) X(cluster_n) X(stages) X(threads)          \
+    X(persistent) X(raster) X(registers) X(smem_bytes) X(raster_group) X(blocks_per_sm)            \
+    X(split_k) X(overlap) X(promote_k) X(multiply) X(l2_hit_rate) X(clock_mhz) X(regime) X(warm)   \
+    X(launch) X(kernel) X(measured_us) X(runtime_us) X(a_major) X(b_major) X(c_major)              \
+    X(acc_dtype) X(timed_together) X(early)
+// clang-format on
 
 enum { COLUMNS_SHORT = 5 };
 

@@ -365,7 +365,8 @@ TEST(a_gate_measures_until_the_mix_is_decided)
                                "--head", repo.ids[REPO_SLOWER], "--quiet", "--problem", "96x*",
                                NULL},
               0);
-    plumb_said(&outcome, 0, "mix decode by simple with cold caches: not known, as 64x96x64:fp32-fp32:tn is not");
+    plumb_said(&outcome, 0,
+               "mix decode by simple with cold caches: not known, as 64x96x64:fp32-fp32:tn is not");
 }
 
 TEST(without_a_margin_it_is_only_shown_and_reports_agree)
