@@ -4,8 +4,9 @@
 // are x = own + machine and s = its own + machine. The machine's steps are the changes of the level
 // of s. About these, let y and u be the deviations of x and s. The best guess of the machine's part
 // of u is b u with b = sum y u / (sum u^2 + var y): least squares with a prior of b ~ N(0, 1), so
-// that few values subtract only what they show. Both are centred block by block, because x may have
-// changes of its own, and y is winsorised.
+// that few values subtract only what they show. Both are centred block by block, a block ends where
+// x has a change of its own, and y is winsorised. The changes are found once a first b is taken
+// off, for which no block ends early: a change spoils the block that contains it, and so that b.
 #include "model/history/device.h"
 
 #include "model/history/changepoint.h"
@@ -15,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 16 }; // number of values; a change of x then only spoils the block that contains it
+enum { BLOCK = 16 }; // number of values
+
 static const double clip = 3; // standard deviations
 
 void control_levels(double *levels, double *control, size_t count)
@@ -40,61 +42,101 @@ void control_levels(double *levels, double *control, size_t count)
     free(work);
 }
 
-// Subtracts the medians of y and u from them, block by block, where both exist. Returns the
-// number of values.
-static size_t centre(double *y, double *u, const double *x, const double *s, size_t count)
+// A series and its control where both exist, and then their deviations.
+struct deviations {
+    double *y, *u;
+    size_t *at; // of which value
+    size_t count;
+};
+
+static void deviations_read(struct deviations *out, const double *values, const double *control,
+                            size_t count)
 {
-    size_t used = 0;
-    double work[2 * BLOCK];
+    out->count = 0;
     for (size_t i = 0; i < count; i++) {
-        if (isfinite(x[i]) && isfinite(s[i])) {
-            y[used] = x[i];
-            u[used++] = s[i];
+        if (isfinite(values[i]) && isfinite(control[i])) {
+            out->y[out->count] = values[i];
+            out->u[out->count] = control[i];
+            out->at[out->count++] = i;
         }
     }
-    for (size_t first = 0, end; first < used; first = end) {
-        end = used - first < 2 * BLOCK ? used : first + BLOCK;
-        for (double *of = y;; of = u) {
-            memcpy(work, of + first, (end - first) * sizeof(*work));
-            const double median = robust_median(work, end - first);
-            for (size_t i = first; i < end; i++)
-                of[i] -= median;
-            if (of == u)
-                break;
-        }
-    }
-    return used;
 }
 
-static double share_of(const double *values, const double *control, size_t count, double *sd)
+// Subtracts a stretch's median from it.
+static void centre(double *of, size_t count, double *work)
 {
-    double *y = xcalloc(3 * count + 1, sizeof(*y)), *u = y + count, *work = u + count;
-    const size_t used = centre(y, u, values, control, count);
-    memcpy(work, u, used * sizeof(*work));
-    *sd = used ? robust_sd(work, used) : 0;
-    memcpy(work, y, used * sizeof(*work));
-    const double most = used ? clip * robust_sd(work, used) : 0;
+    memcpy(work, of, count * sizeof(*work));
+    const double median = robust_median(work, count);
+    for (size_t i = 0; i < count; i++)
+        of[i] -= median;
+}
+
+// Centres each stretch between the changes block by block; its last block is up to twice as long.
+static void centre_all(struct deviations *d, const struct changepoints *own, double *work)
+{
+    size_t next = 0;
+    for (size_t first = 0, end; first < d->count; first = end) {
+        while (next < own->count && own->changes[next].index <= d->at[first])
+            next++;
+        for (end = first; end < d->count && end < first + 2 * BLOCK; end++) {
+            if (next < own->count && d->at[end] >= own->changes[next].index)
+                break;
+        }
+        if (end == first + 2 * BLOCK)
+            end = first + BLOCK;
+        centre(d->y + first, end - first, work);
+        centre(d->u + first, end - first, work);
+    }
+}
+
+static double share_of(const struct deviations *d, double *work, double *sd)
+{
+    memcpy(work, d->u, d->count * sizeof(*work));
+    *sd = d->count ? robust_sd(work, d->count) : 0;
+    memcpy(work, d->y, d->count * sizeof(*work));
+    const double most = d->count ? clip * robust_sd(work, d->count) : 0;
     double both = 0, square = 0, own = 0;
-    for (size_t i = 0; i < used; i++) {
-        const double a = fmax(-most, fmin(most, y[i])),
-                     b = fmax(-clip * *sd, fmin(clip * *sd, u[i]));
+    for (size_t i = 0; i < d->count; i++) {
+        const double a = fmax(-most, fmin(most, d->y[i])),
+                     b = fmax(-clip * *sd, fmin(clip * *sd, d->u[i]));
         both += a * b;
         square += b * b;
         own += a * a;
     }
-    free(y);
-    return both > 0 ? both / (square + own / (double)used) : 0;
+    return both > 0 ? both / (square + own / (double)d->count) : 0;
 }
 
-double control_take_off(double *values, const double *levels, const double *control, size_t count)
+static void take_off(double *values, const double *levels, const double *control, size_t count,
+                     double share, double sd)
 {
-    double sd;
-    const double share = share_of(values, control, count, &sd);
     for (size_t i = 0; i < count; i++) {
         const double noise = control[i] - levels[i];
         const double own = fmax(-clip * sd, fmin(clip * sd, noise));
         if (isfinite(control[i]))
             values[i] -= control[i] - (1 - share) * own;
     }
+}
+
+double control_take_off(double *values, const double *levels, const double *control, size_t count)
+{
+    double *numbers = xcalloc(4 * count + 1, sizeof(*numbers)), *work = numbers + 2 * count,
+           *rest = numbers + 3 * count, sd;
+    struct deviations d = {numbers, numbers + count, xcalloc(count + 1, sizeof(*d.at)), 0};
+    struct changepoints own = {0};
+    deviations_read(&d, values, control, count);
+    centre_all(&d, &own, work);
+    double share = share_of(&d, work, &sd);
+    memcpy(rest, values, count * sizeof(*rest));
+    take_off(rest, levels, control, count, share, sd);
+    changepoints_find(&own, rest, count, NULL);
+    if (own.count) {
+        deviations_read(&d, values, control, count);
+        centre_all(&d, &own, work);
+        share = share_of(&d, work, &sd);
+    }
+    take_off(values, levels, control, count, share, sd);
+    changepoints_free(&own);
+    free(d.at);
+    free(numbers);
     return share;
 }
