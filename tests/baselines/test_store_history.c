@@ -287,7 +287,7 @@ TEST(scale_is_the_spread_of_past_pairs)
         r->head.samples[i].excluded = 0;
     }
     save_whole_run(f->store, &run);
-    const struct series series = {r->kernel, &r->problem, run.devices[0].uuid};
+    struct series series = {r->kernel, &r->problem, run.devices[0].uuid};
     assert_ok(store_scale(&scales, &count, f->store, &series, 5, 0, &f->arena, &err), &err);
     assert_int_equal(count, 1);
     assert_int_equal(scales[0].pairs, 4);
@@ -298,6 +298,7 @@ TEST(scale_is_the_spread_of_past_pairs)
     // Numbers begin again in each block and in each process.
     make_run(&run, RUN_GATE, 6, 1, 1);
     r = &run.results[0];
+    series = (struct series){r->kernel, &r->problem, run.devices[0].uuid};
     r->base.count = r->head.count = 6;
     for (size_t i = 0; i < 6; i++) {
         struct sample *pair[] = {&r->base.samples[i], &r->head.samples[i]};
