@@ -2,6 +2,8 @@
 //
 // A host library has a process of its own: it reaches no other, writes to no input, and stands
 // still when it is not its turn. With the real bench.
+//
+// Label: alone
 #include "tests/helpers/test.h"
 
 #include "tests/helpers/helper_bench.h"
