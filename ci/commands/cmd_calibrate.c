@@ -426,6 +426,21 @@ static int study_device(struct answer *answer, struct context *context,
     return a->options.out ? write_study(a->options.out, &table, err) : 0;
 }
 
+// Prints which profile predictions take from now on, if another one is shipped for the device.
+static int say_taken(const struct context *context, const struct context_device *device,
+                     struct error *err)
+{
+    const struct gpu *shipped = gpu_find(device->gpu.name);
+    char *stays = NULL;
+    if (!shipped)
+        return 0;
+    if (profile_stays(&stays, &device->gpu, shipped, context->store, device->unit.uuid, err))
+        return -1;
+    printf("predictions: %s\n", stays ? stays : "with these figures");
+    free(stays);
+    return 0;
+}
+
 static int calibrate_device(struct answer *answer, struct context *context,
                             struct context_device *device, const struct arguments *a,
                             struct error *err)
@@ -442,6 +457,8 @@ static int calibrate_device(struct answer *answer, struct context *context,
         print_reading(answer, device, &readings.items[i]);
     if (status == 0 && a->options.out)
         status = write_profile(a->options.out, device, err);
+    if (status == 0 && !answer)
+        status = say_taken(context, device, err);
     return status;
 }
 

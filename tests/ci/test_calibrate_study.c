@@ -101,6 +101,33 @@ TEST(figures_stand_beside_seed_2)
     free(out);
 }
 
+// After a calibration nobody should wonder which profile predicts.
+TEST(what_predictions_take_after_a_calibration_is_said)
+{
+    static const char on_gpu[] =
+        "[build]\n\tinput = kernels\n\tcommand = true\n[device \"cuda\"]\n\tkind = cuda\n"
+        "[problems \"p\"]\n\tproblem = 4x4x4:fp32\n[kernel \"*\"]\n\tproblems = p\n";
+    struct plumb_outcome *out = xcalloc(1, sizeof(*out));
+    char *name = xprintf("%s.cuda", bench), *store = xprintf("%s/own.db", directory);
+    const char *const words[] = {"calibrate", "--bench", bench,       "--policy", policy,
+                                 "--store",   store,     "--sandbox", "off",      NULL};
+    helper_write_text(policy, on_gpu);
+    helper_write_text(name, "NVIDIA H200\n"); // whose profile was judged
+    plumb_run(out, directory, words, 0);
+    plumb_said(out, 0, "\npredictions: profile h200-sxm as shipped, which was held to measured");
+    helper_write_text(name, "NVIDIA GeForce RTX 4090\n"); // whose profile was not
+    plumb_run(out, directory, words, 0);
+    plumb_said(out, 0, "\npredictions: with these figures\n");
+    helper_write_text(name, "NVIDIA unheard of\n"); // which has none
+    plumb_run(out, directory, words, 0);
+    assert_int_equal(out->code, 0);
+    assert_null(strstr(out->output, "predictions:"));
+    helper_write_text(policy, policy_text);
+    free(name);
+    free(store);
+    free(out);
+}
+
 TEST(what_cannot_be_studied_is_said)
 {
     struct plumb_outcome *out = xcalloc(1, sizeof(*out));

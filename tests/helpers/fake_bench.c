@@ -33,7 +33,8 @@
 // how many series have room at once; with PROGRAM.units there are so many of its devices: "host:1"
 // is another one; PROGRAM.slow holds a unit and what its times are multiplied by, PROGRAM.breaks a
 // unit and how many blocks it lives. With PROGRAM.record what it answers to `record`, PROGRAM.calm
-// nothing misbehaves, PROGRAM.cuda it has a device of that kind too. PROGRAM.starts (of
+// nothing misbehaves, PROGRAM.cuda it has a device of that kind too, with the name that stands
+// there, if one does. PROGRAM.starts (of
 // the second unit PROGRAM.starts.1) holds the ms that it takes to start where it has a device, and
 // PROGRAM.opens those that a series takes to be opened, and PROGRAM.pairs those of a pair of a
 // kernel whose library says 1. With PROGRAM.ends a process with a device ends when a later one has
@@ -121,9 +122,20 @@ static void wait_to_be_joined(const struct bench *bench, int count)
     note_down(bench, joined ? "joined" : "alone", "");
 }
 
+// The name of a device of a kind other than host, without the end of its line.
+static void name_device(char *name, size_t size)
+{
+    char path[PATH_MAX];
+    FILE *file = fopen(beside(path, ".cuda"), "r");
+    if (file && fgets(name, (int)size, file))
+        name[strcspn(name, "\n")] = '\0';
+    if (file)
+        fclose(file);
+}
+
 static void greet(const struct told_unit *unit)
 {
-    char uuid[32];
+    char uuid[32], name[64] = "Fake device";
     struct wire_line line;
     snprintf(uuid, sizeof(uuid), "fake-%04d", unit->number + 1);
     wire_begin(&line, "hello");
@@ -133,7 +145,9 @@ static void greet(const struct told_unit *unit)
     wire_begin(&line, "device");
     wire_add_text(&line, "kind", unit->kind);
     wire_add_text(&line, "uuid", uuid);
-    wire_add_text(&line, "name", "Fake device");
+    if (strcmp(unit->kind, "cuda") == 0)
+        name_device(name, sizeof(name));
+    wire_add_text(&line, "name", name);
     wire_add_text(&line, "driver", "1");
     wire_add_text(&line, "runtime", "2");
     wire_add_text(&line, "bus", unit->number ? "0000:2b:00.0" : "0000:1b:00.0");
