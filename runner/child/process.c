@@ -1322,6 +1322,7 @@ static int start(struct process *process, const struct process_plan *plan, bool 
     }
     close_fd(&pipes.start[1]);
     if (check_start(pipes.start[0], program, plan->directory, err)) {
+        close_plumbing(&pipes); // a program that did start waits for nothing more
         waitpid(process->keeper, NULL, 0);
         goto done;
     }

@@ -84,7 +84,7 @@ TEST(a_site_whose_steps_fail_has_no_half_pages)
 {
     struct steps_place place;
     char *folder = begin(&place);
-    place.depth = 2; // a thousand otherwise
+    place.every = 4;
     STEPS_FAIL(&place, "site", "--store", "s.db", "--out", "site");
     end(&place, folder);
 }

@@ -72,7 +72,7 @@ TEST(a_gate_whose_steps_fail_gives_no_other_verdict)
 {
     struct steps_place place;
     steps_place_begin(&place, fake.bench.directory, "store.db");
-    place.depth = 1;
+    place.every = 16;
     place.measures = true;
     STEPS_FAIL(&place, "gate", "--base", base, "--head", head, "--policy", fake.policy, "--bench",
                fake.bench.program, "--store", "store.db", "--sandbox", "off", "--out", "reports");
@@ -86,5 +86,28 @@ TEST(an_acceptance_whose_steps_fail_is_whole_or_absent)
     steps_place_begin(&place, fake.bench.directory, "store.db");
     STEPS_FAIL(&place, "accept", "--store", "store.db", "--file", "epochs.txt", "--who", "a <a@b>",
                "--reason", "It is needed.");
+    steps_place_end(&place);
+}
+
+TEST(a_run_whose_steps_fail_gives_no_other_verdict)
+{
+    struct steps_place place;
+    steps_place_begin(&place, fake.bench.directory, "store.db");
+    place.every = 2;
+    place.measures = true;
+    STEPS_FAIL(&place, "run", head, "--policy", fake.policy, "--bench", fake.bench.program,
+               "--store", "store.db", "--sandbox", "off");
+    steps_place_end(&place);
+}
+
+TEST(a_bisection_whose_steps_fail_blames_no_other_commit)
+{
+    struct steps_place place;
+    steps_place_begin(&place, fake.bench.directory, "store.db");
+    place.every = 2;
+    place.measures = true;
+    STEPS_FAIL(&place, "bisect", "--good", base, "--bad", head, "--series",
+               "slower-pairs/4x4x4:fp32", "--policy", fake.policy, "--bench", fake.bench.program,
+               "--store", "store.db", "--sandbox", "off");
     steps_place_end(&place);
 }

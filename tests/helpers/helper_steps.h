@@ -5,6 +5,7 @@
 #define PLUMB_HELPER_STEPS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 // Where it runs, and what must hold of it.
 struct steps_place {
@@ -12,7 +13,7 @@ struct steps_place {
     char *before;      // what the folder is made anew from
     char *after;       // what it is where nothing fails
     const char *store; // in the folder
-    int depth;         // how many callers tell one step from another
+    size_t every;      // of the steps that are chosen one in so many fails; 0: each
     bool measures;     // times: its numbers differ, and how far it says it is
 };
 
@@ -22,8 +23,11 @@ void steps_place_end(struct steps_place *place);
 
 // Whatever fails, the command answers as it would have, or it ends with an error and a last line
 // that says why. What it wrote is as before or as it should be, never a half; the store is whole;
-// and asked again the command answers as if nothing had been. One in four steps fails, by a seed
-// that is told; with PLUMB_TEST_STEPS=all each of them does, and with a number that is the seed.
+// and asked again the command answers as if nothing had been. Steps are chosen so that every call
+// in plumb that has one below it sees one fail, in this command or in one before it in the same
+// program. Where a place asks for one in so many, a seed that is told says which:
+// PLUMB_TEST_STEPS=NUMBER; with PLUMB_TEST_STEPS=all each step fails, wherever it is called from.
+// What a read or a write does only in part changes nothing at all.
 void steps_fail(struct steps_place *place, const char *const *words);
 #define STEPS_FAIL(place, ...) steps_fail(place, (const char *const[]){__VA_ARGS__, NULL})
 

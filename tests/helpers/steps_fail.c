@@ -2,15 +2,15 @@
 //
 // Loaded before plumb's libraries (LD_PRELOAD), makes one told step of it fail: a call of SQLite,
 // of libgit2, of libxml2's writer or of the system that its own code makes. A step is the function
-// called and the STEPS_DEPTH return addresses in plumb above it, so the same call on behalf of two
-// callers is two steps.
+// called and all return addresses in plumb above it, so the same call on behalf of two callers is
+// two steps.
 //
 // The program does not begin by itself. Once its libraries are loaded it reads lines from the
-// descriptor STEPS_ASKED: `fail KEY`, or `list FILE`. For each it forks, the child begins in the
-// folder STEPS_FOLDER with an empty standard output, and its wait status goes to STEPS_ENDED: a
-// fork costs a tenth of what loading does. In the child the step with this key (0: none) fails the
-// first time that it is made; FILE gets a line for each step when it is first made: its key, the
-// function, the addresses.
+// descriptor STEPS_ASKED: `fail KEY`, `part KEY`, or `list FILE`. For each it forks, the child
+// begins in the folder STEPS_FOLDER with an empty standard output, and its wait status goes to
+// STEPS_ENDED: a fork costs a tenth of what loading does. In the child the step with this key (0:
+// none) fails the first time that it is made; FILE gets a line for each step when it is first made:
+// its key, the function, the addresses.
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +30,8 @@ enum { SEEN_MAX = 1 << 16, FRAMES = 32, HANGS_S = 60 };
 static struct {
     bool busy;
     uintptr_t loaded, from, to; // plumb's code
-    int log, depth;             // log < 0: none
+    int log;                    // < 0: none
+    bool part;                  // the step is done, but in part
     pid_t process;              // what it forks makes no steps
     uint64_t failing;           // 0: none
     uint64_t seen[SEEN_MAX];    // by the key's lowest bits
@@ -60,7 +62,8 @@ static void end(void)
 static void begin(const char *asked)
 {
     const char *folder = getenv("STEPS_FOLDER");
-    if (strncmp(asked, "fail ", 5) == 0)
+    steps.part = strncmp(asked, "part ", 5) == 0;
+    if (steps.part || strncmp(asked, "fail ", 5) == 0)
         steps.failing = strtoull(asked + 5, NULL, 16);
     else
         steps.log = open(asked + 5, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -97,17 +100,16 @@ __attribute__((constructor)) static void load(void)
     char program[4096];
     const ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
     program[size > 0 ? size : 0] = '\0';
-    const char *name = strrchr(program, '/'), *depth = getenv("STEPS_DEPTH");
+    const char *name = strrchr(program, '/');
     const char *asked = getenv("STEPS_ASKED"), *ended = getenv("STEPS_ENDED");
     void *frame;
     steps.log = -1;
-    if (!name || strcmp(name, "/plumb") != 0 || !depth || !asked || !ended)
+    if (!name || strcmp(name, "/plumb") != 0 || !asked || !ended)
         return;
     // What the command starts is left alone.
     unsetenv("STEPS_ASKED");
     dl_iterate_phdr(look, NULL);
     backtrace(&frame, 1); // loads what it needs
-    steps.depth = atoi(depth);
     serve(atoi(asked), atoi(ended));
 }
 
@@ -120,11 +122,10 @@ static uint64_t key_of(const char *name, char *text, size_t size)
     for (const char *c = name; *c; c++)
         key = (key ^ (unsigned char)*c) * 0x100000001b3;
     int used = snprintf(text, size, "%s", name);
-    for (int i = 0, kept = 0; i < count && kept < steps.depth; i++) {
+    for (int i = 0; i < count; i++) {
         const uintptr_t at = (uintptr_t)frames[i];
         if (at < steps.from || at >= steps.to)
             continue;
-        kept++;
         key = (key ^ (at - steps.loaded)) * 0x100000001b3;
         key ^= key >> 29;
         used += snprintf(text + used, size - (size_t)used, " %zx", (size_t)(at - steps.loaded));
@@ -151,6 +152,13 @@ static bool fails(const char *name, const void *caller)
     return first && key == steps.failing;
 }
 
+// Of a pipe that one program writes to at once the system reads no part.
+static bool in_part(long fd)
+{
+    struct stat status;
+    return steps.part && fstat((int)fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 // All arguments of these are integers or pointers, at most six.
 #define STEP(name, value, then)                                                                    \
     long step_##name(long a, long b, long c, long d, long e, long f) __asm__(#name);               \
@@ -159,11 +167,12 @@ static bool fails(const char *name, const void *caller)
         static long (*real)(long, long, long, long, long, long);                                   \
         if (!real)                                                                                 \
             *(void **)&real = dlsym(RTLD_NEXT, #name);                                             \
-        if (fails(#name, __builtin_return_address(0))) {                                           \
+        const bool failing = fails(#name, __builtin_return_address(0));                            \
+        if (failing && !steps.part) {                                                              \
             then;                                                                                  \
             return value;                                                                          \
         }                                                                                          \
-        return real(a, b, c, d, e, f);                                                             \
+        return real(a, b, failing && in_part(a) && c > 1 ? 1 : c, d, e, f); /* a byte */           \
     }
 #define SQL(name)   STEP(name, 10, ) // SQLITE_IOERR
 #define TOLD(name)  STEP(name, -1, )
