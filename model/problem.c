@@ -405,6 +405,14 @@ void problem_format(char out[PROBLEM_TEXT], const struct problem *p)
         put(&w, ":%s", regime_name(p->regime));
 }
 
+void problem_tell(char out[PROBLEM_TEXT], const struct problem *p)
+{
+    problem_format(out, p);
+    const size_t used = strlen(out);
+    if (p->regime == REGIME_COLD)
+        snprintf(out + used, PROBLEM_TEXT - used, ":%s", regime_name(REGIME_COLD));
+}
+
 void problem_say(char out[PROBLEM_TEXT], const struct problem *p)
 {
     const struct problem work = problem_in(p, REGIME_COLD);

@@ -178,6 +178,9 @@ int problem_parse_named(struct problem *out, const char *text, struct error *err
 
 void problem_format(char out[PROBLEM_TEXT], const struct problem *problem);
 
+// The same for a reader: its regime is named, even if it is the one of old texts, cold.
+void problem_tell(char out[PROBLEM_TEXT], const struct problem *problem);
+
 // The problem's text in a sentence: "64x64x64:fp32-fp32:tn in a stream".
 void problem_say(char out[PROBLEM_TEXT], const struct problem *problem);
 

@@ -527,6 +527,7 @@ static void search_json(const struct search *s, const struct bisect_step *step, 
     struct json *whole = answer_whole(&answer);
     json_clean(whole, "kernel", s->kernel);
     json_clean(whole, "problem", problem);
+    json_clean(whole, "regime", regime_name(s->problem.regime));
     json_clean(whole, "found", found ? bisection_name(s, step->last) : NULL);
     json_clean(whole, "first", step ? bisection_name(s, step->first) : NULL);
     json_clean(whole, "last", step ? bisection_name(s, step->last) : NULL);
@@ -543,7 +544,7 @@ static int bisection_conclude(enum conclusion *out, const struct search *s,
                               const struct bisect_step *step, struct error *err)
 {
     char problem[PROBLEM_TEXT];
-    problem_format(problem, &s->problem);
+    problem_tell(problem, &s->problem);
     struct file_change_list changes = {0};
     *out = CONCLUDE_UNDECIDED;
     if (step->state == BISECT_IMPOSSIBLE && s->json) {
@@ -690,7 +691,7 @@ static void tell_again(const struct run *run)
     for (size_t i = 0; i < run->count; i++) {
         const struct verdict *v = &run->results[i].verdict;
         char problem[PROBLEM_TEXT];
-        problem_format(problem, &run->results[i].problem);
+        problem_tell(problem, &run->results[i].problem);
         printf("%s %s: %.10s with %.10s did not fit its loops; measured again: ",
                run->results[i].kernel, problem, run->head.id, run->base.id);
         if (isfinite(v->log_ratio.value))
@@ -1186,8 +1187,8 @@ const struct command command_bisect = {
     .name = "bisect",
     .summary = "Find the commit that changed a series' time",
     .json = "commits (commit, name, summary, probability, said), then found (the commit, or null), "
-            "first and last (between which it is), probability, change, fits, kernel, problem and "
-            "changes "
+            "first and last (between which it is), probability, change, fits, kernel, problem, "
+            "regime and changes "
             "(status, path, added, removed); of a dry run commits (commit, name, built); with "
             "--drivers "
             "drivers (device, from, to, log_ratio, low, high, run_sd, codes, runs_before, "

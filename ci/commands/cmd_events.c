@@ -226,7 +226,7 @@ static void print_change(const struct event_change *c, const struct history_set 
 {
     char problem[PROBLEM_TEXT], interval[64] = "";
     const struct series_entry *s = set->series[c->series].series;
-    problem_format(problem, &s->problem);
+    problem_tell(problem, &s->problem);
     if (isfinite(c->size.low) && isfinite(c->size.high))
         snprintf(interval, sizeof(interval), " (%+.2f .. %+.2f)", percent(c->size.low),
                  percent(c->size.high));
@@ -269,6 +269,7 @@ static void json_changes(struct json *json, const struct event *e, const struct 
         json_begin(json, NULL, '{');
         json_clean(json, "kernel", s->kernel);
         json_clean(json, "problem", problem);
+        json_clean(json, "regime", regime_name(s->problem.regime));
         json_clean(json, "device", s->device_uuid);
         json_interval(json, "log_ratio", c->size);
         json_number(json, "evidence", c->log_evidence);
@@ -755,7 +756,8 @@ const struct command command_events = {
              "take EVENT...]",
     .words_most = WORDS_ANY,
     .json = "events (event, state, cause, what, sentence, commits (id, time_s, summary, author), "
-            "changes (kernel, problem, device, log_ratio with lower and upper, evidence, paired, "
+            "changes (kernel, problem, regime, device, log_ratio with lower and upper, evidence, "
+            "paired, "
             "confirmed), entries (state, when_s, who, why), taken_by, taken_s, taken_why).",
     .shared = SHARED_STORE,
     .options = own_options,

@@ -165,7 +165,7 @@ static void table_series(const struct series_history *s)
     size_t listed = s->linked.change_count;
     for (size_t i = 0; i < s->change_count; i++)
         listed += !history_is_linked(&s->linked, &s->changes[i]);
-    problem_format(problem, &s->series->problem);
+    problem_tell(problem, &s->series->problem);
     char *kernel = plain_line(s->series->kernel), *device = plain_line(s->series->device_name);
     printf("%s %s on %s: ", kernel, problem, device);
     table_known(s);
@@ -438,6 +438,7 @@ static void json_series(struct json *json, const struct series_history *s,
     json_begin(json, NULL, '{');
     json_clean(json, "kernel", s->series->kernel);
     json_clean(json, "problem", problem);
+    json_clean(json, "regime", regime_name(s->series->problem.regime));
     json_clean(json, "device", s->series->device_uuid);
     json_int(json, "points", (int64_t)s->stored.count);
     json_clean(json, "value", s->against_model ? "log actual / predicted" : "log time");
@@ -1263,7 +1264,7 @@ const struct command command_history = {
     .summary = "Where the level of a series changed, by how much and how surely",
     .words_most = WORDS_ANY,
     .json =
-        "series (kernel, problem, device, points, value, common_mode_removed, noise, "
+        "series (kernel, problem, regime, device, points, value, common_mode_removed, noise, "
         "correlation, drift, creep (log_ratio with low and high), period, swing, changes (commit, "
         "earliest, latest, each with id and time_s, "
         "commits, index, log_ratio with low and high, evidence, cause, what), "

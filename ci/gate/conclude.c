@@ -94,8 +94,7 @@ static const char *short_of(struct run *run, const struct result *r)
 {
     char problem[PROBLEM_TEXT]; // without words for its regime, so that shortening never removes
                                 // the size
-    problem_format(problem, &r->problem);
-    const char *cold = r->problem.regime == REGIME_COLD ? ":cold" : "";
+    problem_tell(problem, &r->problem);
     if (!r->verdict.pairs)
         return r->verdict.sentence;
     struct beside opposed;
@@ -104,8 +103,7 @@ static const char *short_of(struct run *run, const struct result *r)
         but = arena_printf(&run->arena, ", but %+.2f %% %s",
                            100 * interval_relative(opposed.log_ratio).value,
                            regime_words(opposed.regime));
-    return arena_printf(&run->arena, "%s %s%s %s%s", r->kernel, problem, cold, size_of(run, r),
-                        but);
+    return arena_printf(&run->arena, "%s %s %s%s", r->kernel, problem, size_of(run, r), but);
 }
 
 // A short form of the first mix, "KERNEL mix:NAME:REGIME +1.2 %", as an epoch spells it; "" if its

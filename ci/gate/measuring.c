@@ -330,7 +330,7 @@ static void recording_end(struct recording *r)
 static void task_show(const struct task *task, struct context *context)
 {
     char problem[PROBLEM_TEXT];
-    problem_format(problem, &task->result->problem);
+    problem_tell(problem, &task->result->problem);
     progress_step(&context->progress, "%s %s", task->result->kernel, problem);
 }
 

@@ -1244,7 +1244,7 @@ const char *event_sentence(const struct event *e, const struct history_set *set,
     char problem[PROBLEM_TEXT];
     const struct event_change *most = event_largest(e);
     const struct series_entry *s = set->series[most->series].series;
-    problem_format(problem, &s->problem);
+    problem_tell(problem, &s->problem);
     if (e->device != SIZE_MAX && e->what)
         return arena_printf(arena, "%s on %s, %zu series: %s", size_text(most, arena),
                             s->device_name, e->count, e->what);

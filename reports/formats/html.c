@@ -535,7 +535,7 @@ static void row(struct markup *m, const struct study_result *s)
     page_cell(m, "kernel", "wrap", NAN, false);
     markup_text(m, s->kernel);
     markup_end(m);
-    problem_format(shape, &s->problem);
+    problem_tell(shape, &s->problem);
     page_cell(m, "problem", "mono nowrap", NAN, false);
     markup_text(m, shape);
     markup_end(m);

@@ -220,7 +220,7 @@ static void put_study_row(struct buffer *out, const struct study_result *s)
 {
     char shape[PROBLEM_TEXT], base[VIEW_TEXT], change[VIEW_TEXT];
     char detectable[VIEW_TEXT];
-    problem_format(shape, &s->problem);
+    problem_tell(shape, &s->problem);
     view_time(base, s->time_ns);
     view_percent(change, expm1(s->log_ratio));
     view_percent(detectable, expm1(s->detectable));

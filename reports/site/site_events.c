@@ -38,7 +38,7 @@ static void where(struct site_page *p, const struct event *e)
     const size_t series = event_largest(e)->series;
     const struct site_series *s = &p->map->site->series[series];
     char shape[PROBLEM_TEXT];
-    problem_format(shape, &s->problem);
+    problem_tell(shape, &s->problem);
     site_series_link(p, series, s->kernel);
     markup_elementf(p->m, "span", "muted small", " %s", shape);
     if (e->count > 1)

@@ -245,7 +245,7 @@ static void chart_data(struct json *j, const struct site_map *map, size_t series
     struct uprights u = uprights_of(&chart, d);
     char text[SITE_ANCHOR], shape[PROBLEM_TEXT];
     struct buffer label = {0};
-    problem_format(shape, &s->problem);
+    problem_tell(shape, &s->problem);
     buffer_printf(&label, "%s on %s", shape, site->devices[s->device].name);
     site_anchor(text, site, series);
     json_clean(j, "anchor", text);
@@ -469,7 +469,7 @@ static void write_summary(struct site_page *p, size_t index, const struct site_d
 {
     const struct site_series *s = &p->map->site->series[index];
     char shape[PROBLEM_TEXT], change[VIEW_TEXT];
-    problem_format(shape, &s->problem);
+    problem_tell(shape, &s->problem);
     view_percent(change, expm1(s->log_ratio.value));
     markup_start(p->m, "summary");
     markup_element(p->m, "h3", "mono", shape);
@@ -563,7 +563,7 @@ static void series_page(struct buffer *html, const struct site_map *map, size_t 
     struct site_page p = {.map = map, .root = "../", .json = {.out = &unused}};
     struct page page;
     char shape[PROBLEM_TEXT];
-    problem_format(shape, &s->problem);
+    problem_tell(shape, &s->problem);
     buffer_printf(&title, "%s %s", s->kernel, shape);
     site_begin(&p, &page, title.bytes, SITE_SMALL);
     markup_open(p.m, "section", "card banner v-same");
@@ -734,7 +734,7 @@ static void series_list(struct buffer *js, struct buffer *json, const struct sit
             const struct site_series *s = &map->site->series[index];
             char name[SITE_ANCHOR], shape[PROBLEM_TEXT];
             site_series_name(name, map->site, index);
-            problem_format(shape, &s->problem);
+            problem_tell(shape, &s->problem);
             json_newline(&j);
             json_begin(&j, NULL, '[');
             json_clean(&j, NULL, name);

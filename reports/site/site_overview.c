@@ -79,7 +79,7 @@ static void write_finding(struct site_page *p, const struct screen_finding *f)
     const struct site_series *s = &p->map->site->series[f->worst];
     char change[VIEW_TEXT], shape[PROBLEM_TEXT];
     view_percent(change, expm1(s->log_ratio.value));
-    problem_format(shape, &s->problem);
+    problem_tell(shape, &s->problem);
     page_row_begin(m, NULL);
     page_cell(m, "state", NULL, NAN, false);
     page_tag(m, chart_verdict_class(s->kind, site_is_environment(s)), view_symbol(s->kind),

@@ -459,7 +459,7 @@ static void names(struct site_page *p, size_t index, unsigned columns)
 {
     const struct site_series *s = &p->map->site->series[index];
     char shape[PROBLEM_TEXT];
-    problem_format(shape, &s->problem);
+    problem_tell(shape, &s->problem);
     if (columns & SITE_WITH_KERNEL) {
         page_cell(p->m, "kernel", NULL, NAN, true);
         site_series_link(p, index, s->kernel);

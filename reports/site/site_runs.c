@@ -335,7 +335,7 @@ static void compare_row(struct site_page *p, size_t index, const struct two_runs
     const struct compared c = compare(p->map->site, two, index);
     char shape[PROBLEM_TEXT], text[VIEW_TEXT], name[SITE_ANCHOR], sigma[32];
     double before = two->times_ns[0][index], after = two->times_ns[1][index];
-    problem_format(shape, &s->problem);
+    problem_tell(shape, &s->problem);
     markup_start(p->m, "tr");
     site_series_name(name, p->map->site, index);
     markup_attr(p->m, "data-series", name);
@@ -965,7 +965,7 @@ static void difference_row(struct site_page *p, const struct difference *d, cons
 {
     const struct site_series *s = &p->map->site->series[d->series];
     char shape[PROBLEM_TEXT], text[VIEW_TEXT];
-    problem_format(shape, &s->problem);
+    problem_tell(shape, &s->problem);
     page_row_begin(p->m, NULL);
     page_cell(p->m, "kernel", NULL, NAN, true);
     site_series_link(p, d->series, s->kernel);
@@ -1129,7 +1129,7 @@ static void change_row(struct site_page *p, const struct event_change *c)
 {
     const struct site_series *s = &p->map->site->series[c->series];
     char shape[PROBLEM_TEXT], change[VIEW_TEXT], interval[VIEW_TEXT];
-    problem_format(shape, &s->problem);
+    problem_tell(shape, &s->problem);
     view_percent(change, expm1(c->size.value));
     view_interval(interval, interval_relative(c->size));
     page_row_begin(p->m, NULL);

@@ -63,6 +63,7 @@ TEST(culprit_is_found_past_commits_that_cannot_be_measured)
     bisect(repo.ids[REPO_REVERT], repo.ids[REPO_FASTER], series);
     snprintf(line, sizeof(line), "FOUND: %.10s made simple", repo.ids[REPO_FASTER]);
     plumb_said(&outcome, 0, line);
+    plumb_said(&outcome, 0, " made simple 96x64x128:fp32-fp32:tn:cold ");
     plumb_said(&outcome, 0, "  M kernels/plain.c (+");
     assert_null(strstr(outcome.output, "+-")); // an interval, as the gate has it
     assert_non_null(strstr(outcome.output, " to -"));

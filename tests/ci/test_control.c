@@ -272,6 +272,11 @@ TEST(an_import_names_its_control)
     plumb_said(&outcome, 0, " on gpu: "); // the uuid, where a table names no device
     PLUMB_EXPECT(&outcome, directory, 1, "SLOWER: 1 slowdown is open", "events", "--check",
                  "--store", "beside.db");
+    plumb_said(&outcome, 1, ":cold on gpu");
+    PLUMB_EXPECT(&outcome, directory, 0, "\"regime\":\"cold\",", "events", "--format=json",
+                 "--store", "beside.db");
+    PLUMB_EXPECT(&outcome, directory, 0, "\"regime\":\"cold\",", "history", "--format=json",
+                 "--store", "beside.db");
     helper_discard(directory);
     free(directory);
 }

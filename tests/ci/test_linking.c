@@ -232,6 +232,7 @@ TEST(a_change_that_is_told_has_points_enough)
     measure(FASTER, 0, "off.cfg", "t.db");
     plumb_run(&outcome, directory, history, 0);
     plumb_said(&outcome, 0, ": 1 change\n");
+    plumb_said(&outcome, 0, ":fp32-fp32:tn:cold on "); // the series' title names its regime
     assert_null(strstr(outcome.output, "too few points to tell a change"));
 }
 

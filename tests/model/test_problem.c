@@ -254,6 +254,25 @@ TEST(any_problem_reads_back)
     }
 }
 
+TEST(a_reader_is_told_the_regime_even_if_it_is_the_one_of_old_texts)
+{
+    static const char *const told[][2] = {
+        {"64x64x64:fp32", "64x64x64:fp32-fp32:tn:cold"},
+        {"64x64x64:fp32:stream", "64x64x64:fp32-fp32:tn:stream"},
+        {"rows=4:fp32", "rows=4:fp32-fp32:cold"},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(told); i++) {
+        struct problem p, again;
+        struct error err;
+        char text[PROBLEM_TEXT];
+        assert_int_equal(problem_parse(&p, told[i][0], &err), 0);
+        problem_tell(text, &p);
+        assert_string_equal(text, told[i][1]);
+        assert_int_equal(problem_parse(&again, text, &err), 0);
+        assert_true(problem_equal(&p, &again));
+    }
+}
+
 // People spell a problem as their policy does, not as a series does.
 TEST(a_problem_is_named_in_any_spelling_and_without_a_regime_in_each)
 {
