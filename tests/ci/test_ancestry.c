@@ -6,12 +6,12 @@
 // alarms confirmed by pairs, and by times alone. Builds, store and program are real; the times are
 // told (tests/helpers/told_time.h).
 #include "baselines/store.h"
+#include "tests/helpers/helper_fake_bench.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
-#include <git2.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -64,14 +64,7 @@ static void write_policy(const char *name, const char *devices, const char *end)
 
 static int set_up(void **state)
 {
-    git_repository *git = NULL;
-    directory = helper_directory();
-    bench = xprintf("%s/bench", directory);
-    char *copy = xprintf("cp '%s/fake_bench' '%s'", TEST_BIN, bench);
-    if (system(copy) || git_libgit2_init() < 1 || git_repository_init(&git, directory, 0))
-        return -1;
-    git_repository_free(git);
-    free(copy);
+    directory = fake_bench_repository(&bench);
     const char *host = "[device \"host\"]\n\tkind = host\n";
     write_policy("silent", host, "");
     write_policy("on", host, "[history]\n\tlink = on\n");
@@ -396,7 +389,7 @@ static void begin(struct world *w, const char *policy, int at)
 
 TEST(a_slower_branch_is_told_when_it_reaches_main_and_costs_nothing)
 {
-    for (size_t p = 0; p < ARRAY_COUNT(policies); p++) {
+    for (size_t p = 0; p < draws(ARRAY_COUNT(policies)); p++) {
         for (int merge = 0; merge < 2; merge++) {
             struct world w;
             begin(&w, policies[p], 1);
@@ -438,7 +431,7 @@ static const char *const pairing[] = {"on", "silent"}; // those by which codes a
 
 TEST(a_change_is_told_once_and_where_the_line_has_it)
 {
-    for (size_t p = 0; p < ARRAY_COUNT(pairing); p++) {
+    for (size_t p = 0; p < draws(ARRAY_COUNT(pairing)); p++) {
         struct world w;
         begin(&w, pairing[p], 1);
         git("symbolic-ref HEAD refs/heads/main");
@@ -599,7 +592,7 @@ TEST(what_a_gate_found_is_told_where_main_has_it)
 // what main undoes in the meantime is nothing to the branch.
 TEST(what_its_own_branch_took_back_is_fixed)
 {
-    for (size_t p = 0; p < ARRAY_COUNT(pairing); p++) {
+    for (size_t p = 0; p < draws(ARRAY_COUNT(pairing)); p++) {
         struct world w;
         begin(&w, pairing[p], 1);
         git("symbolic-ref HEAD refs/heads/main");
@@ -614,7 +607,7 @@ TEST(what_its_own_branch_took_back_is_fixed)
 
 TEST(what_no_branch_has_is_withdrawn_and_not_fixed)
 {
-    for (size_t p = 0; p < ARRAY_COUNT(pairing); p++) {
+    for (size_t p = 0; p < draws(ARRAY_COUNT(pairing)); p++) {
         struct world w;
         begin(&w, pairing[p], 1);
         git("symbolic-ref HEAD refs/heads/main");

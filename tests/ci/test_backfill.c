@@ -3,13 +3,13 @@
 // A backfill by the real program, with a bench that keeps a journal: how many processes its links
 // take, that sharing them changes none, and that no process ends between two commits for nothing.
 #include "baselines/store.h"
+#include "tests/helpers/helper_fake_bench.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/helper_store.h"
 #include "tests/helpers/test.h"
 
-#include <git2.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,16 +50,9 @@ static void commit_codes(void)
 
 static int set_up(void **state)
 {
-    git_repository *git = NULL;
-    directory = helper_directory();
-    bench = xprintf("%s/bench", directory);
+    directory = fake_bench_repository(&bench);
     policy = xprintf("%s/policy.cfg", directory);
     journal_path = xprintf("%s.journal", bench);
-    char *copy = xprintf("cp '%s/fake_bench' '%s'", TEST_BIN, bench);
-    if (system(copy) || git_libgit2_init() < 1 || git_repository_init(&git, directory, 0))
-        return -1;
-    free(copy);
-    git_repository_free(git);
     helper_write_text(policy, policy_text);
     commit_codes();
     return 0;

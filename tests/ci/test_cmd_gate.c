@@ -3,11 +3,11 @@
 // What the command says beside its verdict: of commits that do not follow each other, and of the
 // head's own policy. One head renames the kernel, and its policy knows that; the base's, which
 // builds both, does not. Another's policy has a key that is none, and one more has no policy.
+#include "tests/helpers/helper_fake_bench.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
-#include <git2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,14 +29,7 @@ static char *policy_of(const char *name)
 
 static int set_up(void **state)
 {
-    git_repository *git = NULL;
-    directory = helper_directory();
-    bench = xprintf("%s/bench", directory);
-    char *copy = xprintf("cp '%s/fake_bench' '%s'", TEST_BIN, bench);
-    if (system(copy) || git_libgit2_init() < 1 || git_repository_init(&git, directory, 0))
-        return -1;
-    git_repository_free(git);
-    free(copy);
+    directory = fake_bench_repository(&bench);
     static const char code[] = "const char takes[] = \"fake-time=1\";\n";
     char *before = policy_of("old.c"), *after = policy_of("new.c");
     const struct helper_file first[] = {{"old.c", code, 0}, {"ci/plumb.cfg", before, 0}};

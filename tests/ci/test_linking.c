@@ -5,11 +5,11 @@
 // store and program are real; the times are told (tests/helpers/told_time.h).
 #include "baselines/store.h"
 #include "model/buffer.h"
+#include "tests/helpers/helper_fake_bench.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
-#include <git2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,14 +39,7 @@ static void write_policy(const char *name, const char *end)
 
 static int set_up(void **state)
 {
-    git_repository *git = NULL;
-    directory = helper_directory();
-    bench = xprintf("%s/bench", directory);
-    char *copy = xprintf("cp '%s/fake_bench' '%s'", TEST_BIN, bench);
-    if (system(copy) || git_libgit2_init() < 1 || git_repository_init(&git, directory, 0))
-        return -1;
-    git_repository_free(git);
-    free(copy);
+    directory = fake_bench_repository(&bench);
     write_policy("silent.cfg", "");
     write_policy("on.cfg", "[history]\n\tlink = on\n");
     write_policy("off.cfg", "[history]\n\tlink = off\n");

@@ -8,13 +8,13 @@
 #include "ci/gate/conclude.h"
 #include "ci/history/load.h"
 #include "ci/settings/metric.h"
+#include "tests/helpers/helper_fake_bench.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_library.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
-#include <git2.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -313,16 +313,10 @@ static void commit(int at, const char *bytes, const char *work)
 
 static int set_up(void **state)
 {
-    git_repository *git = NULL;
-    directory = helper_directory();
-    bench = xprintf("%s/bench", directory);
-    policy = xprintf("%s/policy.cfg", directory);
-    char *copy = xprintf("cp '%s/fake_bench' '%s'", TEST_BIN, bench);
-    if (library_set_up(state) || system(copy) || git_libgit2_init() < 1 ||
-        git_repository_init(&git, directory, 0))
+    if (library_set_up(state))
         return -1;
-    git_repository_free(git);
-    free(copy);
+    directory = fake_bench_repository(&bench);
+    policy = xprintf("%s/policy.cfg", directory);
     commit(0, "100", "10");
     commit(1, "20000", "10");
     commit(2, "20004", "11");

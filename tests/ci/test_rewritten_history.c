@@ -7,11 +7,11 @@
 // Builds, links, store and program are real. The times are told (tests/helpers/told_time.h), so
 // that the machine that runs the test has no part in them.
 #include "model/buffer.h"
+#include "tests/helpers/helper_fake_bench.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
-#include <git2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,14 +65,7 @@ static void write_load(void)
 
 static int set_up(void **state)
 {
-    git_repository *git = NULL;
-    directory = helper_directory();
-    bench = xprintf("%s/bench", directory);
-    char *copy = xprintf("cp '%s/fake_bench' '%s'", TEST_BIN, bench);
-    if (system(copy) || git_libgit2_init() < 1 || git_repository_init(&git, directory, 0))
-        return -1;
-    git_repository_free(git);
-    free(copy);
+    directory = fake_bench_repository(&bench);
     char *policy = xprintf("%s/linked.cfg", directory);
     helper_write_text(
         policy, "[build]\n\tsandbox = off\n\tinput = kernels\n"

@@ -105,6 +105,19 @@ struct bench_outcome fake_bench_open(struct bench_handle *handle, struct bench *
     return outcome;
 }
 
+char *fake_bench_repository(char **bench)
+{
+    git_repository *git = NULL;
+    char *directory = helper_directory();
+    *bench = xprintf("%s/bench", directory);
+    char *copy = xprintf("cp '%s/fake_bench' '%s'", TEST_BIN, *bench);
+    if (system(copy) || git_libgit2_init() < 1 || git_repository_init(&git, directory, 0))
+        die(directory, "no repository can be made with a bench in it");
+    git_repository_free(git);
+    free(copy);
+    return directory;
+}
+
 enum { KERNELS_MOST = 16 };
 
 void fake_gate_make(struct fake_gate *gate)

@@ -35,6 +35,9 @@ struct bench *fake_bench_start(struct fake_bench *fake);
 struct bench_outcome fake_bench_open(struct bench_handle *handle, struct bench *bench,
                                      const char *kernel);
 
+// An empty repository, its folder returned, and in it a copy of fake_bench, at *bench.
+char *fake_bench_repository(char **bench);
+
 // Whole gates by the real program with a bench that misbehaves when asked (fake_bench.c), in a
 // repository of one's own. Each of these ends the test program, or fails the test, on failure.
 

@@ -4,6 +4,7 @@
 // process, and a library in a process of its own, which this program starts as `bench` would.
 #include "kernels/bench/arm.h"
 #include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_host.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>
@@ -12,9 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const struct device_ops *host;
 static struct device_ops ops;
-static struct device_base *device;
 
 // ---- the driver's stand-in ----
 
@@ -62,25 +61,17 @@ static void stand_in_free(struct replay *replay)
 
 static int set_up(void **state)
 {
-    const char *index;
-    bool none;
-    struct error err;
-    host = device_find("host", &index);
+    if (host_set_up(state))
+        return -1;
     ops = *host;
     ops.replay_open = stand_in_open;
     ops.replay_launch = stand_in_launch;
     ops.replay_launch_one = stand_in_launch_one;
     ops.replay_free = stand_in_free;
-    return host->open(&device, index, &none, &err);
-}
-
-static int tear_down(void **state)
-{
-    host->close(device);
     return 0;
 }
 
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, host_tear_down);
 
 // ---- arms ----
 

@@ -4,6 +4,8 @@
 // soiled, signs that the product of a set has, and as much of it as was said before.
 #include "kernels/bench/buffers.h"
 #include "kernels/bench/series.h"
+#include "tests/helpers/helper_host.h"
+#include "tests/helpers/helper_problem.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>
@@ -11,9 +13,7 @@
 
 enum { WORKSPACE = 4096 };
 
-static const struct device_ops *host;
 static struct device_ops ops;
-static struct device_base *device;
 static double allocated; // bytes
 
 static int counted_alloc(void **out, struct device_base *base, size_t bytes, struct error *err)
@@ -30,36 +30,19 @@ static int counted_inputs(void **out, struct device_base *base, size_t bytes, st
 
 static int set_up(void **state)
 {
-    const char *index;
-    bool none;
-    struct error err;
-    host = device_find("host", &index);
+    if (host_set_up(state))
+        return -1;
     ops = *host;
     ops.alloc = counted_alloc;
     ops.alloc_inputs = counted_inputs;
-    return host->open(&device, index, &none, &err);
-}
-
-static int tear_down(void **state)
-{
-    host->close(device);
     return 0;
 }
 
-AROUND_ALL(set_up, tear_down);
-
-static struct problem problem_of(const char *text)
-{
-    struct problem p;
-    struct error err;
-    if (problem_parse(&p, text, &err))
-        fail_msg("%s", err.text);
-    return p;
-}
+AROUND_ALL(set_up, host_tear_down);
 
 static struct buffers buffers_of(const char *text, uint32_t sets)
 {
-    const struct problem p = problem_of(text);
+    const struct problem p = helper_problem(text);
     struct buffers b;
     struct parts parts;
     struct error err;
@@ -175,7 +158,7 @@ TEST(buffers_take_no_more_than_was_said)
     static const char *const texts[] = {"300x170x310:fp32", "64x64x64:bf16",
                                         "300x170x310:fp32:beta=2"};
     for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
-        const struct problem p = problem_of(texts[i]);
+        const struct problem p = helper_problem(texts[i]);
         struct series_spec spec = {.problem = p};
         struct parts parts;
         parts_of(&parts, &p);

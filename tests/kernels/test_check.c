@@ -3,18 +3,11 @@
 // The tolerance of an output lets every right result pass, whatever k is, and no wrong index.
 #include "kernels/device/check.h"
 #include "kernels/device/inputs.h"
+#include "tests/helpers/helper_problem.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>
 #include <string.h>
-
-static struct problem of(const char *text)
-{
-    struct problem problem;
-    struct error err;
-    assert_int_equal(problem_parse(&problem, text, &err), 0);
-    return problem;
-}
 
 static double as(const struct problem *p, double value)
 {
@@ -30,7 +23,7 @@ TEST(results_that_are_rounded_once_are_right_whatever_k_is)
                                "600x600x3:fp16-fp16:tn", "600x600x64:bf16-bf16:nt",
                                "600x600x4096:bf16-bf16:tn"};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-        const struct problem p = of(all[i]);
+        const struct problem p = helper_problem(all[i]);
         const double scale = check_scale(&p), most = check_farthest((double)p.k) * scale;
         struct comparison found = {0};
         for (double value = 0; value < most; value += most / 10000)
@@ -44,7 +37,7 @@ TEST(a_wrong_index_is_found_whatever_k_is)
     const char *const all[] = {"40x40x1:bf16-bf16:tn", "40x40x3:bf16-bf16:tn",
                                "40x40x64:bf16-bf16:tn", "40x40x4096:bf16-bf16:tn"};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-        const struct problem p = of(all[i]);
+        const struct problem p = helper_problem(all[i]);
         struct comparison found = {0};
         for (int64_t at = 0; at < p.m * p.n; at++) {
             const int64_t row = at / p.n, col = at % p.n;
@@ -117,7 +110,7 @@ TEST(the_reference_is_the_product_written_otherwise)
                                "5x7x9:bf16-bf16:nt:b2",        "5x7x9:bf16-bf16:tt:b2",
                                "5x7x9:bf16-bf16:tn:dual-silu", "5x7x9:bf16-bf16:nn:b3:dual-silu"};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-        const struct problem p = of(all[i]);
+        const struct problem p = helper_problem(all[i]);
         const bool dual = p.epilogue == EPILOGUE_DUAL_SILU;
         for (int64_t at = 0; at < p.batch * p.m * p.n; at++) {
             const int64_t row = at / p.n, col = at % p.n;

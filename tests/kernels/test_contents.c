@@ -5,6 +5,7 @@
 // device's.
 #include "kernels/bench/buffers.h"
 #include "kernels/device/form.h"
+#include "tests/helpers/helper_host.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>
@@ -20,25 +21,7 @@ static const char *const forms[] = {
     "520x520x1024:bf16:bias-gelu:b2",
 };
 
-static const struct device_ops *host;
-static struct device_base *device;
-
-static int set_up(void **state)
-{
-    const char *index;
-    bool none;
-    struct error err;
-    host = device_find("host", &index);
-    return host->open(&device, index, &none, &err);
-}
-
-static int tear_down(void **state)
-{
-    host->close(device);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(host_set_up, host_tear_down);
 
 static struct buffers buffers_of(struct problem *p, const char *text)
 {

@@ -5,41 +5,22 @@
 #include "kernels/bench/series_parts.h"
 #include "kernels/device/check.h"
 #include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_host.h"
+#include "tests/helpers/helper_problem.h"
 #include "tests/helpers/test.h"
 
 #include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
 
-static const struct device_ops *host;
-static struct device_base *device;
-
-static int set_up(void **state)
-{
-    const char *index;
-    bool none;
-    struct error err;
-    host = device_find("host", &index);
-    return host->open(&device, index, &none, &err);
-}
-
 static int tear_down(void **state)
 {
     references_drop(host);
-    host->close(device);
+    host_tear_down(state);
     return 0;
 }
 
-AROUND_ALL(set_up, tear_down);
-
-static struct problem problem_of(const char *text)
-{
-    struct problem p;
-    struct error err;
-    if (problem_parse(&p, text, &err))
-        fail_msg("%s", err.text);
-    return p;
-}
+AROUND_ALL(host_set_up, tear_down);
 
 static void multiply(const struct buffers *b)
 {
@@ -69,7 +50,7 @@ static struct comparison compared(const struct exact *exact, const struct buffer
 
 TEST(a_product_is_held_to_the_reference_with_the_signs_of_its_inputs)
 {
-    const struct problem p = problem_of("9x11x64:fp32");
+    const struct problem p = helper_problem("9x11x64:fp32");
     const struct exact_source source = {.ops = host, .device = device, .problem = &p};
     const double tolerance = check_tolerance(&p);
     const uint64_t seed = 5;
@@ -117,7 +98,7 @@ static int files_in(const char *folder)
 TEST(a_library_of_its_own_kind_is_held_to_its_own_reference)
 {
     struct series_spec spec = {.kernel = "softmax",
-                               .problem = problem_of("S=6,H=9:fp32"),
+                               .problem = helper_problem("S=6,H=9:fp32"),
                                .head = TEST_BIN "/../examples/libsoftmax.so",
                                .inside = true};
     struct series_state said = {.state = MEASURED_OK};

@@ -5,29 +5,12 @@
 #include "kernels/bench/bench.h"
 #include "kernels/device/device.h"
 #include "kernels/device/host.h"
+#include "tests/helpers/helper_host.h"
 #include "tests/helpers/test.h"
 
 #include <string.h>
 
-static const struct device_ops *host;
-static struct device_base *device;
-
-static int set_up(void **state)
-{
-    const char *index;
-    bool no_device;
-    struct error err;
-    host = device_find("host", &index);
-    return host->open(&device, index, &no_device, &err);
-}
-
-static int tear_down(void **state)
-{
-    host->close(device);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(host_set_up, host_tear_down);
 
 static cpu_set_t only(int cpu)
 {

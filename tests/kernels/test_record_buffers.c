@@ -8,6 +8,8 @@
 #include "kernels/device/check.h"
 #include "kernels/device/form.h"
 #include "kernels/device/record.h"
+#include "tests/helpers/helper_host.h"
+#include "tests/helpers/helper_problem.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>
@@ -36,40 +38,20 @@ static const struct {
      "a b c scale_a scale_b block_scales_a block_scales_b group_first group_rows"},
 };
 
-static const struct device_ops *host;
-static struct device_base *device;
 static struct arena arena;
-
-static int set_up(void **state)
-{
-    const char *index;
-    bool none;
-    struct error err;
-    host = device_find("host", &index);
-    return host->open(&device, index, &none, &err);
-}
 
 static int tear_down(void **state)
 {
-    host->close(device);
+    host_tear_down(state);
     arena_free(&arena);
     return 0;
 }
 
-AROUND_ALL(set_up, tear_down);
-
-static struct problem problem_of(const char *text)
-{
-    struct problem p;
-    struct error err;
-    if (problem_parse(&p, text, &err))
-        fail_msg("%s", err.text);
-    return p;
-}
+AROUND_ALL(host_set_up, tear_down);
 
 static struct buffers buffers_of(const char *text, uint32_t sets)
 {
-    const struct problem p = problem_of(text);
+    const struct problem p = helper_problem(text);
     struct buffers buffers;
     struct parts parts;
     struct error err;
@@ -137,7 +119,7 @@ TEST(each_buffer_is_as_long_as_its_problem_says)
         {"12x8x34:bf16:masked3/7/50", RECORD_B, 3 * 8 * 34 * 2},
     };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
-        const struct problem p = problem_of(cases[i].problem);
+        const struct problem p = helper_problem(cases[i].problem);
         uint64_t bytes[RECORD_BUFFERS];
         struct parts parts;
         parts_of(&parts, &p);
@@ -167,7 +149,7 @@ static struct record_launch launch_of(const struct plumb_form_args *args)
 // Recorded at made-up addresses, written, and read back by another process.
 static struct record recorded(const char *text, const uint64_t bytes[RECORD_BUFFERS])
 {
-    struct record record = {.kernel = "form", .problem = problem_of(text), .launch_count = 1};
+    struct record record = {.kernel = "form", .problem = helper_problem(text), .launch_count = 1};
     const struct plumb_form form = check_abi_form(&record.problem);
     struct record_places places[2];
     struct record_launch launches[2];
@@ -230,7 +212,7 @@ TEST(bench_asks_for_records_of_every_form)
     records.record = note_request;
     for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
         const struct series_spec spec = {.kernel = "gemm-form",
-                                         .problem = problem_of(forms[i].problem),
+                                         .problem = helper_problem(forms[i].problem),
                                          .head = TEST_BIN "/../examples/libgemm_form.so",
                                          .inside = true};
         if (record_make(&record, &bench, &spec, &arena, &err))
@@ -238,7 +220,7 @@ TEST(bench_asks_for_records_of_every_form)
         assert_named(forms[i].problem, asked, forms[i].buffers);
     }
     const struct series_spec softmax = {.kernel = "softmax",
-                                        .problem = problem_of("S=100,H=65:fp32"),
+                                        .problem = helper_problem("S=100,H=65:fp32"),
                                         .head = TEST_BIN "/../examples/libsoftmax.so",
                                         .inside = true};
     assert_int_equal(record_make(&record, &bench, &softmax, &arena, &err), -1);

@@ -3,22 +3,15 @@
 // Which rows of an output are held against what they were: all that are no group's, where that is
 // little; of gigabytes a part that the seed draws, so that every row has its turn.
 #include "kernels/bench/series_parts.h"
+#include "tests/helpers/helper_host.h"
+#include "tests/helpers/helper_problem.h"
 #include "tests/helpers/test.h"
 
 #include <stdlib.h>
 
-static struct problem problem_of(const char *text)
-{
-    struct problem p;
-    struct error err;
-    if (problem_parse(&p, text, &err))
-        fail_msg("%s", err.text);
-    return p;
-}
-
 TEST(all_rows_of_no_group_are_held_once)
 {
-    const struct problem p = problem_of("300x136x64:bf16:contiguous3/30");
+    const struct problem p = helper_problem("300x136x64:bf16:contiguous3/30");
     struct untouched_chunk *chunks;
     int32_t rows[GROUPS_MOST];
     const int64_t stored = problem_stored_rows(&p);
@@ -51,7 +44,7 @@ TEST(all_rows_of_no_group_are_held_once)
 TEST(gigabytes_are_held_in_part_and_each_row_has_its_turn)
 {
     enum { SETS = 2, PITCH = 8192, SEEDS = 400 };
-    const struct problem p = problem_of("4096x4096x2048:bf16:masked32/20/30");
+    const struct problem p = helper_problem("4096x4096x2048:bf16:masked32/20/30");
     const int64_t stored = problem_stored_rows(&p);
     const size_t places = (size_t)stored / UNTOUCHED_CHUNK + GROUPS_MOST;
     unsigned *times = calloc(places, sizeof(*times));
@@ -77,7 +70,7 @@ TEST(gigabytes_are_held_in_part_and_each_row_has_its_turn)
 
 TEST(gaps_between_rows_are_held_of_every_row)
 {
-    const struct problem p = problem_of("100x40x64:fp32:ldc=48");
+    const struct problem p = helper_problem("100x40x64:fp32:ldc=48");
     struct untouched_chunk *chunks;
     assert_int_equal(untouched_choose(&chunks, &p, 100, 192, 2, 1), 2);
     assert_true(chunks[0].used && chunks[0].row == 0 && chunks[0].count == 64);
@@ -87,30 +80,12 @@ TEST(gaps_between_rows_are_held_of_every_row)
 
 // ---- on the host ----
 
-static const struct device_ops *host;
-static struct device_base *device;
-
-static int set_up(void **state)
-{
-    const char *index;
-    bool none;
-    struct error err;
-    host = device_find("host", &index);
-    return host->open(&device, index, &none, &err);
-}
-
-static int tear_down(void **state)
-{
-    host->close(device);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(host_set_up, host_tear_down);
 
 // The row that is told of where a launch writes one byte at `at` of the output. -1: none.
 static int64_t told_of(const char *text, size_t at)
 {
-    const struct problem p = problem_of(text);
+    const struct problem p = helper_problem(text);
     struct buffers b;
     struct parts parts;
     struct untouched kept;
@@ -138,7 +113,7 @@ TEST(a_byte_between_rows_is_told_of_by_its_row)
 
 TEST(a_row_of_no_group_is_told_of)
 {
-    const struct problem p = problem_of("300x136x64:bf16:contiguous3/30");
+    const struct problem p = helper_problem("300x136x64:bf16:contiguous3/30");
     int32_t rows[GROUPS_MOST];
     problem_group_rows(rows, &p);
     const size_t row_bytes = 136 * 2, behind = (size_t)rows[0];

@@ -4,6 +4,7 @@
 // hostile.
 #include "model/plan/plan.h"
 #include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_problem.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>
@@ -39,18 +40,10 @@ static struct launch_plan parsed(const char *text)
     return plan;
 }
 
-static struct problem problem_of(const char *text)
-{
-    struct problem problem;
-    struct error err;
-    assert_int_equal(problem_parse(&problem, text, &err), 0);
-    return problem;
-}
-
 static struct record recorded(const struct launch_plan *plan, const char *text,
                               const struct plan_entry *entries)
 {
-    const struct problem problem = problem_of(text);
+    const struct problem problem = helper_problem(text);
     struct record record;
     struct error err = {""};
     if (plan_record(&record, plan, &problem, 132, entries, &arena, &err))
@@ -133,7 +126,7 @@ TEST(a_plan_does_the_problems_that_it_says)
                  {"4096x4096x4096:bf16:dual-silu", false}};
     struct launch_plan plan = parsed(seed("persistent.plan"));
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
-        const struct problem problem = problem_of(cases[i].problem);
+        const struct problem problem = helper_problem(cases[i].problem);
         struct record record;
         struct error err;
         bool yes;
@@ -326,7 +319,7 @@ TEST(launches_out_of_range_say_line_and_problem)
         {GRID, "grid = m / 0", "x.plan:41: grid: 'm / 0': a division by less than 1"},
     };
     const char *text = seed("persistent.plan");
-    const struct problem problem = problem_of("256x4096x128:bf16");
+    const struct problem problem = helper_problem("256x4096x128:bf16");
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct launch_plan plan = parsed(changed(text, cases[i].line, cases[i].instead));
         struct record record;
@@ -341,7 +334,7 @@ TEST(launches_out_of_range_say_line_and_problem)
 TEST(device_code_with_other_parameters_is_refused)
 {
     struct launch_plan plan = parsed(seed("persistent.plan"));
-    const struct problem problem = problem_of("256x256x128:bf16");
+    const struct problem problem = helper_problem("256x256x128:bf16");
     struct plan_entry entry = persistent_entry();
     struct record record;
     struct error err = {""};
