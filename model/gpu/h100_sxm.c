@@ -12,7 +12,7 @@ const struct gpu gpu_h100_sxm = {
     .match = "NVIDIA H100 80GB HBM3",
     .judged =
         "hopper on 948 times of random problems in six regimes: median 4.5 %, with a bias per "
-        "kernel 3.4 %; on 101 published ones in the regime that fits: BF16 3.3 to 6.2 %, FP32 "
+        "kernel 3.4 %; on 101 published ones in the regime that fits: BF16 3.0 to 6.2 %, FP32 "
         "9.1 %, FP8 with block scales 7.3 % in the mean",
     .compute_capability = GPU_SHIPPED(9.0, "CUDA programming guide, list of GPUs"),
     .sm_count = GPU_SHIPPED(132, "device property"),

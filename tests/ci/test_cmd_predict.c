@@ -111,9 +111,9 @@ TEST(a_regime_is_of_the_text_an_option_or_a_column)
 
 TEST(a_launch_is_left_out_by_an_option_or_a_column)
 {
-    char *file = helper_file("m,n,k,in_dtype,launch\n256,7168,2048,bf16,no\n");
+    char *file = helper_file("m,n,k,in_dtype,launch,regime\n256,7168,2048,bf16,no,cold\n");
     char *csv = xprintf("--csv %s", file);
-    double without = predicted_us("--launch no 256x7168x2048:bf16");
+    double without = predicted_us("--launch no 256x7168x2048:bf16:cold");
     assert_true(predicted_us(csv) == without);
     double launch_us = predicted_us("256x7168x2048:bf16:cold") - without;
     assert_true(launch_us > 2.7 && launch_us < 2.8);

@@ -46,7 +46,7 @@ TEST(what_is_tried_is_tried_in_the_regime_that_is_measured)
 TEST(a_choice_is_of_the_regime_that_a_gate_measures)
 {
     PLUMB_EXPECT(&outcome, "/tmp", 0,
-                 "tile 128x256x64 group 16 stages 4 threads 384 cluster 1x1 "
+                 "tile 128x128x64 group 8 stages 6 threads 384 cluster 1x1 "
                  "regime stream predicted_us",
                  "select", "--gpu", "h200-sxm", "--model", "hopper", "4096x4096x4096:bf16");
     PLUMB_EXPECT(&outcome, "/tmp", 0, " regime cold predicted_us", "select", "--gpu", "h200-sxm",
