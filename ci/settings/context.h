@@ -256,8 +256,7 @@ void profile_shipped(struct gpu *out, const struct device *device, const struct 
 // Says why the shipped profile should be used and not the one calibrated on the device; *why is
 // NULL if the calibrated one should be used. The caller frees *why. The shipped profile stays in
 // two cases. Either it predicts the GEMMs of the device's newest run better, or that run has too
-// few GEMMs to tell and the shipped profile was itself judged by measured times. Micro-benchmarks
-// draw less power than a product does, so their clocks may mislead.
+// few GEMMs to tell and the shipped profile was itself judged by measured times.
 int profile_stays(char **why, const struct gpu *calibrated, const struct gpu *shipped,
                   struct store *store, const char *uuid, struct error *err);
 

@@ -19,7 +19,7 @@ struct calibration_plan {
     void *state;
 };
 
-enum mma_type { MMA_TF32, MMA_FP16, MMA_FP8 };
+enum mma_type { MMA_TF32, MMA_FP16, MMA_BF16, MMA_FP8 };
 
 static inline int fetch_clocks(double *clocks, struct cuda *cuda, struct error *err)
 {
@@ -52,7 +52,8 @@ static int figure(const struct calibration_plan *plan, const char *key, const ch
 
 int calibrate_cuda_compute(const struct calibration_plan *plan, struct error *err);
 // Both send nothing where the device or this program has no code for it. `memory` is on the device.
-int calibrate_cuda_wgmma(const struct calibration_plan *plan, struct error *err);
+int calibrate_cuda_wgmma(const struct calibration_plan *plan, char *memory, size_t bytes,
+                         struct error *err);
 int calibrate_cuda_pipeline(const struct calibration_plan *plan, char *memory, size_t bytes,
                             struct error *err);
 

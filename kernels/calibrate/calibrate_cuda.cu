@@ -604,11 +604,11 @@ int cuda_calibrate(struct device_base *device, const char *only, calibration_sin
     struct cuda *cuda = (struct cuda *)device;
     const struct calibration_plan plan = {cuda, only, sink, state};
     struct memory_plan memory = {&plan, cuda, NULL, NULL};
-    int failed = cuda_failed(cuda, cudaMalloc(&memory.big, BIG), "memory for 2 GiB", err) ||
-                 cuda_failed(cuda, cudaMalloc(&memory.second, BIG), "memory for 2 GiB", err) ||
-                 memory_figures(&memory, err) ||
-                 calibrate_cuda_pipeline(&plan, memory.big, BIG, err) ||
-                 calibrate_cuda_compute(&plan, err) || calibrate_cuda_wgmma(&plan, err);
+    int failed =
+        cuda_failed(cuda, cudaMalloc(&memory.big, BIG), "memory for 2 GiB", err) ||
+        cuda_failed(cuda, cudaMalloc(&memory.second, BIG), "memory for 2 GiB", err) ||
+        memory_figures(&memory, err) || calibrate_cuda_pipeline(&plan, memory.big, BIG, err) ||
+        calibrate_cuda_compute(&plan, err) || calibrate_cuda_wgmma(&plan, memory.big, BIG, err);
     if (cuda->base.loss == DEVICE_OK) {
         cudaFree(memory.big);
         cudaFree(memory.second);
