@@ -213,12 +213,12 @@ static int migration_verify(struct store *store, struct error *err)
     int status = 0;
     if (found && strcmp(found, (const char *)store_schema) == 0)
         goto done;
+    const int code = sqlite3_errcode(store->db);
+    if (!found && code != SQLITE_DONE && code != SQLITE_OK && code != SQLITE_ROW)
+        return store_fail(store, err);
     expected = expected ? expected : migration_schema();
     if (!expected)
         status = error_set(err, "this program's migrations do not run; it is built wrongly");
-    else if (!found && sqlite3_errcode(store->db) != SQLITE_DONE &&
-             sqlite3_errcode(store->db) != SQLITE_OK && sqlite3_errcode(store->db) != SQLITE_ROW)
-        status = store_fail(store, err);
     else if (!found || strcmp(found, expected) != 0)
         status = error_set(err,
                            "store %s: its tables are not those of version %d; another program "
@@ -250,8 +250,8 @@ static int make_folder(const char *path, struct error *err)
     return status;
 }
 
-// Looks at a journal next to the store. 1: it is not ours; 0: there is none, or it is ours; -1: it
-// changed meanwhile, because another process writes.
+// Looks at a journal next to the store. 2: it cannot be opened (errno says why); 1: it is not ours;
+// 0: there is none, or it is ours; -1: it changed meanwhile, because another process writes.
 static int look_at_journal(const char *journal)
 {
     static const unsigned char mark[] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
@@ -259,7 +259,7 @@ static int look_at_journal(const char *journal)
     struct stat info;
     const int file = open(journal, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0)
-        return errno == ENOENT ? 0 : errno == ESTALE ? -1 : 1;
+        return errno == ENOENT ? 0 : errno == ESTALE ? -1 : errno == ELOOP ? 1 : 2;
     int is = fstat(file, &info) ? -1 : !S_ISREG(info.st_mode);
     if (is == 0 && info.st_size >= (off_t)sizeof(end)) {
         const bool whole =
@@ -279,11 +279,10 @@ static int check_journal(const char *path, struct error *err)
     const struct timespec pause = {.tv_nsec = 10000000};
     char *real = realpath(path, NULL), *journal = xprintf("%s-journal", real ? real : path);
     int is, status = 0;
-    errno = 0;
     for (int waited_ms = 0; (is = look_at_journal(journal)) < 0 && waited_ms < STORE_WAIT_MS;
          waited_ms += 10)
         nanosleep(&pause, NULL);
-    if (is && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+    if (is == 2)
         status = error_set(err, "store %s: %s: %s", path, journal, strerror(errno));
     else if (is)
         status =

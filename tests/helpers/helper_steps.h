@@ -22,12 +22,12 @@ void steps_place_begin(struct steps_place *place, const char *folder, const char
 void steps_place_end(struct steps_place *place);
 
 // Whatever fails, the command answers as it would have, or it ends with an error and a last line
-// that says why. What it wrote is as before or as it should be, never a half; the store is whole;
-// and asked again the command answers as if nothing had been. Steps are chosen so that every call
-// in plumb that has one below it sees one fail, in this command or in one before it in the same
-// program. Where a place asks for one in so many, a seed that is told says which:
-// PLUMB_TEST_STEPS=NUMBER; with PLUMB_TEST_STEPS=all each step fails, wherever it is called from.
-// What a read or a write does only in part changes nothing at all.
+// that says why, in the failing step's own words. What it wrote is as before or as it should be,
+// never a half; the store is whole; and asked again the command answers as if nothing had been.
+// Steps are chosen so that every call in plumb that has one below it sees one fail, in this command
+// or in one before it in the same program. Where a place asks for one in so many, a seed that is
+// told says which: PLUMB_TEST_STEPS=NUMBER; with PLUMB_TEST_STEPS=all each step fails, wherever it
+// is called from. What a read or a write does only in part changes nothing at all.
 void steps_fail(struct steps_place *place, const char *const *words);
 #define STEPS_FAIL(place, ...) steps_fail(place, (const char *const[]){__VA_ARGS__, NULL})
 

@@ -32,6 +32,7 @@ static struct {
     uintptr_t loaded, from, to; // plumb's code
     int log;                    // < 0: none
     bool part;                  // the step is done, but in part
+    bool told;                  // a library failed, and says why
     pid_t process;              // what it forks makes no steps
     uint64_t failing;           // 0: none
     uint64_t seen[SEEN_MAX];    // by the key's lowest bits
@@ -174,10 +175,41 @@ static bool in_part(long fd)
         }                                                                                          \
         return real(a, b, failing && in_part(a) && c > 1 ? 1 : c, d, e, f); /* a byte */           \
     }
-#define SQL(name)   STEP(name, 10, ) // SQLITE_IOERR
-#define TOLD(name)  STEP(name, -1, )
+#define SQL(name)   STEP(name, 10, steps.told = true) // SQLITE_IOERR
+#define TOLD(name)  STEP(name, -1, steps.told = true)
 #define FILED(name) STEP(name, -1, errno = EIO)
 #define NONE(name)  STEP(name, 0, errno = EIO)
+
+// The reason that a library gives, for which helper_steps.c looks.
+#define WHY "a step failed"
+
+const char *step_sqlite3_errmsg(void *db) __asm__("sqlite3_errmsg");
+const char *step_sqlite3_errmsg(void *db)
+{
+    const char *(*real)(void *);
+    *(void **)&real = dlsym(RTLD_NEXT, "sqlite3_errmsg");
+    return steps.told ? WHY : real(db);
+}
+
+int step_sqlite3_errcode(void *db) __asm__("sqlite3_errcode");
+int step_sqlite3_errcode(void *db)
+{
+    int (*real)(void *);
+    *(void **)&real = dlsym(RTLD_NEXT, "sqlite3_errcode");
+    return steps.told ? 10 : real(db);
+}
+
+const void *step_git_error_last(void) __asm__("git_error_last");
+const void *step_git_error_last(void)
+{
+    static const struct {
+        const char *message;
+        int class;
+    } why = {WHY, 2};
+    const void *(*real)(void);
+    *(void **)&real = dlsym(RTLD_NEXT, "git_error_last");
+    return steps.told ? &why : real();
+}
 
 SQL(sqlite3_bind_blob64)
 SQL(sqlite3_bind_int64)
