@@ -48,12 +48,14 @@
 enum { PRIOR = 4, REACH = 4 };
 // The least statistic of a reported change: 11 nats ("looks at more than steps").
 static const double least_reported = 4.69;
-static const double hardly = 0.01; // the share of changes of that size that are reported
+static const double hardly = 0.002; // the share of changes of that size that are reported
 // Reported changes were selected because they look clear, so their place looks more certain than it
-// is. So a set must hold all but this part of what is left. Found by tests/measure/bench_sets.c:
-// with 1, sets cover .81 of steps of 2 SD in 60 values; with 2, at least .96 wherever a tenth of
-// steps are found.
-static const double selected = 2;
+// is. So a set must hold all but a part of what is left, one in `selected` and in `selected_few`
+// for each value: of few values only the clearest few steps are reported. Found by
+// tests/measure/bench_sets.c: with 1 and 0, sets cover .81 of steps of 2 SD in 60 values; with 2
+// and 0, at least .96 wherever a tenth of steps are found, but .90 of steps of which one in a
+// thousand is found, in ten values whose noise becomes three times as loud.
+static const double selected = 2, selected_few = 60;
 
 struct sums {
     double *sum, *square; // sums over the first i values
@@ -138,7 +140,7 @@ static double student_reach(double confidence, double freedom)
 // ("winner's curse"; conditional likelihood as by Zhong and Prentice 2008). The lower end is the
 // size that shows as much as was seen, or more, with the chance (1 - confidence) / 2 among those of
 // its changes that are reported. For a change that was only just reported this is minus infinity.
-// So there is a bound: a size of which one change in a hundred is reported.
+// So there is a bound: a size of which one change in five hundred is reported.
 static double least_of(double z, double freedom, double confidence)
 {
     z = sqrt(freedom * log1p(z * z / freedom)); // of a normal value that is as rare
@@ -186,7 +188,8 @@ static void describe(struct change *change, const struct set *s, const struct su
         square += mass[k] * (d * d + inflation * (a.variance + b.variance));
     }
     size_t low, high;
-    grow(&low, &high, mass, s->n, s->at, 1 - (1 - confidence) / selected);
+    grow(&low, &high, mass, s->n, s->at,
+         1 - (1 - confidence) / (selected + selected_few / (double)s->n));
     change->earliest = s->where[low];
     change->latest = s->where[high];
     const double fewer = (double)(s->at < s->n - s->at ? s->at : s->n - s->at);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How often what is said with 95 % holds, and what is seen among the newest values:
-//     bench_sets sets [DRAWS [SEED]]   steps in the middle: how many were found, and of these how
+//     bench_sets sets [DRAWS [SEED [CELL FINDS]]]
+//                                      steps in the middle: how many were found, and of these how
 //                                      many sets and sizes hold the truth, with the 95 % interval
-//                                      of that share
+//                                      of that share; with CELL only that row of the table, until
+//                                      FINDS were found
 //     bench_sets power SD [DRAWS]      steps among the newest values, by the values before and
 //     after
 #include "model/history/changepoint.h"
@@ -45,19 +47,21 @@ static void print_share(double held, double count)
            (middle + reach) / whole);
 }
 
-static void sets(int draws, uint64_t seed)
+static void sets(int draws, uint64_t seed, size_t only, double finds)
 {
     static const size_t lengths[] = {10, 20, 40, 60, 100, 300};
     static const double steps[] = {1.5, 2, 3, 5};
     double values[MOST];
     printf("noise          values step  found width   sets that hold              sizes\n");
     for (size_t cell = 0; cell < KINDS * ARRAY_COUNT(lengths) * ARRAY_COUNT(steps); cell++) {
+        if (only && cell + 1 != only)
+            continue;
         const int kind = (int)(cell / (ARRAY_COUNT(lengths) * ARRAY_COUNT(steps)));
         const size_t n = lengths[cell / ARRAY_COUNT(steps) % ARRAY_COUNT(lengths)], at = n / 2;
         const double step = steps[cell % ARRAY_COUNT(steps)] * (kind == UNEQUAL ? 3 : 1);
         struct random random = {cell + 1 + 1000 * seed};
         double found = 0, held = 0, sized = 0, width = 0;
-        for (int d = 0; d < draws; d++) {
+        for (int d = 0; d < draws && !(only && found >= finds); d++) {
             make(values, n, kind, at, &random);
             for (size_t i = at; i < n; i++)
                 values[i] += step;
@@ -115,7 +119,8 @@ static void power(double step, int draws)
 int main(int count, char **words)
 {
     if (count >= 2 && strcmp(words[1], "sets") == 0)
-        sets(count > 2 ? atoi(words[2]) : 200, count > 3 ? (uint64_t)atoi(words[3]) : 0);
+        sets(count > 2 ? atoi(words[2]) : 200, count > 3 ? (uint64_t)atoi(words[3]) : 0,
+             count > 5 ? (size_t)atoi(words[4]) : 0, count > 5 ? atof(words[5]) : 0);
     else if (count >= 3 && strcmp(words[1], "power") == 0)
         power(atof(words[2]), count > 3 ? atoi(words[3]) : 100);
     else
