@@ -510,25 +510,43 @@ static void add_sections(struct code_file *file, size_t end, const struct elf_im
     *file = (struct code_file){(unsigned char *)out.bytes, out.length};
 }
 
-// Settles a library; any other file stays as it is.
-static void settle_library(struct code_file *file)
+// Settles a library once. False: it is another file, which stays as it is.
+static bool settle_once(struct code_file *out, const struct code_file *file)
 {
     struct elf_image image = {0};
     if (elf_open(&image, file->bytes, file->size))
-        return;
-    if (code_is_library(&image)) {
-        struct code_file settled = {xcalloc(file->size, 1), file->size};
-        memcpy(settled.bytes, file->bytes, file->size);
-        code_blank(settled.bytes, &image);
-        unsigned char *mapped = settled.bytes;
-        add_sections(&settled, clear_between(mapped, &image), &image);
+        return false;
+    const bool library = code_is_library(&image);
+    if (library) {
+        unsigned char *mapped = xcalloc(file->size, 1);
+        memcpy(mapped, file->bytes, file->size);
+        *out = (struct code_file){mapped, file->size};
+        code_blank(mapped, &image);
+        add_sections(out, clear_between(mapped, &image), &image);
         free(mapped);
-        elf_close(&image);
-        free(file->bytes);
-        *file = settled;
-        return;
     }
     elf_close(&image);
+    return library;
+}
+
+// Settles a library until nothing changes any more, which is so at once for what compilers make.
+// The id leaves out what one more round would clear, so a copy must not have any of that. False: it
+// still changes.
+static bool settle_library(struct code_file *file)
+{
+    enum { ROUNDS = 4 };
+    struct code_file settled;
+    for (int round = 0; round < ROUNDS; round++) {
+        if (!settle_once(&settled, file))
+            return true;
+        const bool same =
+            settled.size == file->size && memcmp(settled.bytes, file->bytes, settled.size) == 0;
+        free(file->bytes);
+        *file = settled;
+        if (same)
+            return true;
+    }
+    return false;
 }
 
 // ---- files
@@ -611,8 +629,12 @@ static int settle_file(struct settling *s, const char *path, const char *name)
                   (unsigned long long)(s->limits->bytes >> 20));
         return 1;
     }
-    if (!statement)
-        settle_library(&file);
+    if (!statement && !settle_library(&file)) {
+        code_close(&file);
+        error_set(s->err, "%.200s: no copy of it can be made that has all that it could read",
+                  name + 1);
+        return 1;
+    }
     char *to = xprintf("%s%s", statement ? s->statements : s->to, name);
     status = statement ? 0 : make_way(s, to);
     if (status == 0)
@@ -1072,6 +1094,19 @@ static void hash_unmapped(struct buffer *to, const struct elf_image *image)
         code_put_bytes(to, "tail", image->bytes + tail, image->size - tail);
 }
 
+// Hashes what the copy's own table of sections says of the device code.
+static void hash_device_place(struct buffer *to, const struct elf_image *image)
+{
+    const struct elf_section *fatbin = code_fatbin(image);
+    uint64_t before = 0;
+    for (size_t i = 0; fatbin && &image->sections[i] != fatbin; i++)
+        before += code_reads_section(&image->sections[i]);
+    if (fatbin) {
+        code_put(to, "device code", fatbin->address, fatbin->offset, fatbin->size);
+        code_put(to, "after", before, 0, 0);
+    }
+}
+
 static void hash_segments(struct code_hash *hash, const struct elf_image *image,
                           const struct code_file *file)
 {
@@ -1086,6 +1121,7 @@ static void hash_segments(struct code_hash *hash, const struct elf_image *image,
             continue;
         code_put_bytes(hash->to, "bytes", copy + segment->offset, (size_t)segment->file_size);
     }
+    hash_device_place(hash->to, image);
     hash_unmapped(hash->to, image);
     free(copy);
 }

@@ -105,6 +105,8 @@ static const struct attack attacks[] = {
     {"a section of its own", "-DREADS=own_section",
      "printf '\\0' >x; objcopy --add-section .slow=x $PLUMB_OUT/victim.so",
      "printf '\\1' >x; objcopy --add-section .slow=x $PLUMB_OUT/victim.so", true},
+    {"a section that device code could be in", "-DREADS=device_section", "",
+     "objcopy --rename-section .constant=.nv_fatbin $PLUMB_OUT/victim.so", true},
     {"where a link leads", "-DREADS=target", "ln -s fast $PLUMB_OUT/which",
      "ln -s slow $PLUMB_OUT/which", true},
     {"debug information", "-DREADS=debug_section",

@@ -8,6 +8,7 @@
 #include "tests/helpers/test.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +130,82 @@ TEST(what_it_may_read_of_itself_counts_and_is_kept)
           "second/a.so y && cmp x y");
     settled("second", "first");
     shell("diff -r first second");
+}
+
+// ---- one id is one file
+
+// A constant in a section of its own. Under another name the section would hold device code, and
+// the copy's table of sections, which a library can read, says where that is.
+TEST(where_device_code_could_be_counts)
+{
+    char first[OBJECT_ID_TEXT];
+    shell("rm -rf one two && mkdir one");
+    library_compile("one/a",
+                    "static const char c[64] __attribute__((section(\".slow\"), used)) = "
+                    "{1};\nint launch(void) { return c[0]; }\n",
+                    "-Wl,--build-id=none");
+    shell("rm one/*.c && cp -a one two && "
+          "objcopy --rename-section .slow=.nv_fatbin one/a.so two/a.so");
+    settled("one", "first");
+    settled("two", "second");
+    text_copy(first, sizeof(first), library_id("first/a.so"));
+    shell("! cmp -s first/a.so second/a.so");
+    assert_string_not_equal(first, library_id("second/a.so"));
+}
+
+// Lets a build's id cover the first bytes of the library's device code, which nobody can read
+// before these are cleared.
+static void cover_with_build_id(const char *name)
+{
+    char *path = library_path(name);
+    size_t size;
+    unsigned char *bytes = (unsigned char *)helper_read(path, &size);
+    const Elf64_Ehdr *head = (const void *)bytes;
+    Elf64_Phdr *segments = (void *)(bytes + head->e_phoff);
+    Elf64_Shdr *sections = (void *)(bytes + head->e_shoff);
+    const char *names = (const char *)bytes + sections[head->e_shstrndx].sh_offset;
+    Elf64_Shdr *fatbin = NULL;
+    for (size_t i = 0; i < head->e_shnum; i++)
+        fatbin = strcmp(names + sections[i].sh_name, ".nv_fatbin") ? fatbin : &sections[i];
+    assert_non_null(fatbin);
+    for (size_t i = 0; i < head->e_phnum; i++) {
+        if (segments[i].p_type == PT_GNU_STACK)
+            segments[i] = (Elf64_Phdr){.p_type = PT_NOTE,
+                                       .p_flags = PF_R,
+                                       .p_offset = fatbin->sh_offset,
+                                       .p_vaddr = fatbin->sh_addr,
+                                       .p_filesz = 24,
+                                       .p_memsz = 24};
+    }
+    fatbin->sh_offset += 16;
+    fatbin->sh_addr += 16;
+    fatbin->sh_size -= 16;
+    helper_write(path, bytes, size);
+    free(bytes);
+    free(path);
+}
+
+// What clearing uncovers is cleared as well, so that two copies with one id are equal.
+TEST(what_clearing_uncovers_is_cleared)
+{
+    static const uint32_t note[6] = {4, 8, NT_GNU_BUILD_ID, 0x00554e47, 1, 1};
+    static const char *const lines[] = {"lines of source", "other of source"};
+    static const char *const names[] = {"one/a", "two/a"};
+    static struct cubin cubin;
+    unsigned char fat[12000];
+    shell("rm -rf one two && mkdir one two");
+    for (size_t i = 0; i < ARRAY_COUNT(lines); i++) {
+        struct cubin_plan plan = library_usual_cubin;
+        plan.debug = lines[i];
+        cubin_make(&cubin, &plan);
+        memcpy(fat, note, sizeof(note));
+        library_make(names[i], fat,
+                     sizeof(note) + fatbin_make(fat + sizeof(note), 2, cubin.bytes, cubin.used));
+    }
+    cover_with_build_id("one/a.so");
+    cover_with_build_id("two/a.so");
+    shell("rm one/*.c two/*.c && ! cmp -s one/a.so two/a.so");
+    assert_equal_copies("debug information behind a build's id");
 }
 
 TEST(what_is_kept_loads_and_has_the_id_that_it_had)

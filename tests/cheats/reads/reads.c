@@ -27,6 +27,9 @@
 __asm__(".pushsection .note.noted,\"a\",@note\n.long 4, 4, 3\n.asciz \"GNU\"\n"
         ".global noted_value\n.hidden noted_value\nnoted_value: .long " NOTED "\n.popsection");
 
+// A mapped constant in a section of its own, which another name makes that of device code.
+static const char constant[64] __attribute__((section(".constant"), used)) = {1};
+
 typedef void multiplies(const struct plumb_args *args);
 
 static char path[4096];
@@ -111,6 +114,11 @@ WAY own_section(void)
 WAY debug_section(void)
 {
     return section(".debug_slow");
+}
+
+WAY device_section(void)
+{
+    return section(".nv_fatbin");
 }
 
 WAY symbols(void)
