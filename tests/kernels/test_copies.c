@@ -30,15 +30,15 @@ TEST(test_every_word_has_its_place)
         assert_int_equal(times[i], 1);
 }
 
-// Whole lines of C are worth their own kernel where writing C takes the time: one slab of K, and a
-// C of a megabyte and more.
-TEST(a_large_c_beside_one_slab_may_be_written_in_whole_lines)
+// Whole lines of C are worth their own kernel where writing C takes the time: a K of one slab of
+// BF16 or two of FP32, and a C of a megabyte and more.
+TEST(a_large_c_beside_a_short_k_may_be_written_in_whole_lines)
 {
     assert_true(may_take_sheet(2816, 15108, 24, 2));
     assert_true(may_take_sheet(2816, 15108, 64, 2));
     assert_false(may_take_sheet(2816, 15108, 65, 2));
-    assert_true(may_take_sheet(2816, 15108, 32, 4));
-    assert_false(may_take_sheet(2816, 15108, 33, 4));
+    assert_true(may_take_sheet(2816, 15108, 64, 4));
+    assert_false(may_take_sheet(2816, 15108, 65, 4));
     assert_false(may_take_sheet(63, 151080, 24, 2)); // less than a warpgroup's rows
     assert_false(may_take_sheet(128, 1024, 24, 2));
     assert_false(may_take_sheet(1 << 20, 127, 24, 2));

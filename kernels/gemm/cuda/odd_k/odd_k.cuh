@@ -353,10 +353,8 @@ DEVICE uint32_t load_valid(const uint16_t *from, bool valid)
     return half;
 }
 
-// The rows of an operand's tile that a warp loads: every `warps`-th. sheet (odd_k/sheet.cuh): other
-// warps load other tiles, a tile may begin before the matrix, and rows that begin with a word are
-// loaded by words; in short_gemm all of that costs 4 to 10 %.
-template <class type, int tile_rows, int warps, bool sheet = false> struct word_rows {
+// The rows of an operand's tile that a warp loads: every `warps`-th.
+template <class type, int tile_rows, int warps> struct word_rows {
     static constexpr int each = tile_rows / warps;
     static constexpr int halves = 4 / type::bytes; // number of loads for a word
     uint32_t words[halves][each];
@@ -364,35 +362,21 @@ template <class type, int tile_rows, int warps, bool sheet = false> struct word_
     DEVICE void load(const uint8_t *matrix, int rows, int k, int first, int slab)
     {
         using element = std::conditional_t<type::bytes == 4, float, uint16_t>;
-        const int warp = (int)uniform(threadIdx.x / 32),
-                  row = first + (sheet ? warp % warps : warp);
+        const int row = first + (int)uniform(threadIdx.x / 32);
         const int column = slab * slab_elements<type> + threadIdx.x % 32 * halves;
         const int64_t step = (int64_t)warps * k;
         const element *from = reinterpret_cast<const element *>(matrix) + (int64_t)row * k + column;
-        const auto is_row = [&](int j) {
-            return row + j * warps < rows && (!sheet || row + j * warps >= 0);
-        };
-        if constexpr (sheet && halves == 2)
-            if (k % 2 == 0) {
-#pragma unroll
-                for (int j = 0; j < each; ++j, from += step) {
-                    words[0][j] =
-                        load_valid(reinterpret_cast<const float *>(from), column < k && is_row(j));
-                    words[1][j] = 0;
-                }
-                return;
-            }
 #pragma unroll
         for (int j = 0; j < each; ++j, from += step)
 #pragma unroll
             for (int half = 0; half < halves; ++half)
-                words[half][j] = load_valid(from + half, column + half < k && is_row(j));
+                words[half][j] =
+                    load_valid(from + half, column + half < k && row + j * warps < rows);
     }
 
     DEVICE void store(uint32_t shared) const
     {
-        const int warp = sheet ? threadIdx.x / 32 % warps : threadIdx.x / 32;
-        const int lane = threadIdx.x % 32;
+        const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 #pragma unroll
         for (int j = 0; j < each; ++j) {
             uint32_t word = words[0][j];
