@@ -34,8 +34,8 @@ TEST(importing_says_how_many_links_came)
 
 TEST(history_says_what_a_series_of_links_has)
 {
-    EXPECT("bf16-persistent 128x7168x2048:bf16-bf16:tn on NVIDIA H200: 13 codes in 19 links, no "
-           "times: 2 changes\n",
+    EXPECT("bf16-persistent 128x7168x2048:bf16-bf16:tn:cold on NVIDIA H200: 13 codes in 19 links, "
+           "no times: 2 changes\n",
            "history", "--store=a.db");
     EXPECT("  level ", "history", "--store=a.db", "--kernel=bf16-persistent");
     assert_null(strstr(outcome.output, "0 points"));

@@ -121,8 +121,8 @@ TEST(what_is_there_now_counts_after_a_branch_was_written_anew)
                            NULL});
     measure(FIRST, REVERT);
     plumb((const char *[]){"events", NULL});
-    expect_event(SLOWER, "fixed", "simple 4x4x4:fp32-fp32:tn on");
-    expect_event(OTHER, "confirmed", "other 4x4x4:fp32-fp32:tn on");
+    expect_event(SLOWER, "fixed", "simple 4x4x4:fp32-fp32:tn:cold on");
+    expect_event(OTHER, "confirmed", "other 4x4x4:fp32-fp32:tn:cold on");
     plumb((const char *[]){"events", "accept", ids[OTHER], "--who", "A", "-m", "meant", NULL});
     for (int i = SLOWER_ANEW; i < COMMITS; i++)
         commit(i);
@@ -202,10 +202,10 @@ TEST_WITH(a_gap_that_is_filled_has_one_change, begin_anew, NULL)
     plumb_said(&outcome, 0, range);
     plumb((const char *[]){"events", NULL});
     assert_null(strstr(outcome.output, "one of "));
-    plumb_said(&outcome, 0, " simple 4x4x4:fp32-fp32:tn on Fake device; ");
+    plumb_said(&outcome, 0, " simple 4x4x4:fp32-fp32:tn:cold on Fake device; ");
     snprintf(range, sizeof(range), "%.10s", gap[3]);
     plumb_said(&outcome, 0, range);
-    plumb_said(&outcome, 0, " other 4x4x4:fp32-fp32:tn on Fake device; ");
+    plumb_said(&outcome, 0, " other 4x4x4:fp32-fp32:tn:cold on Fake device; ");
     plumb_said(&outcome, 0, "\n2 events: 2 confirmed\n");
 }
 
