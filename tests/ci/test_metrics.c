@@ -390,11 +390,11 @@ TEST(builds_that_scatter_beyond_the_margin_are_undecided)
                          "while test $i -lt 900000; do i=$((i + 1)); done ;; esac\n",
                          counted, counted);
     static const char *const ends[] = {"", "[metric \"build-seconds\"]\n\tleast = 0.2\n",
-                                       "\tundecided = pass\n[metric \"build-seconds\"]\n"
-                                       "\tleast = 0.2\n"};
+                                       ("\tundecided = pass\n[metric \"build-seconds\"]\n"
+                                        "\tleast = 0.2\n")};
     static const char *const says[] = {"OK: 1 same",
-                                       "UNDECIDED: 1 same, 1 metric undecided: build-seconds "
-                                       "undecided: ",
+                                       ("UNDECIDED: 1 same, 1 metric undecided: build-seconds "
+                                        "undecided: "),
                                        "OK: 1 same, 1 metric undecided"};
     helper_write_text(script, text);
     for (size_t i = 0; i < ARRAY_COUNT(ends); i++) {
